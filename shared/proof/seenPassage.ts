@@ -1,6 +1,7 @@
 import { Tokenizer } from 'htmlparser2';
 import type { Passage } from '../findings/finding.ts';
 import { normalTextOf } from '../findings/normalText.ts';
+import { charsetInHtml } from '../values/htmlCharset.ts';
 
 /*
  * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. White space does not
@@ -166,10 +167,8 @@ function decode(bytes: Uint8Array, mediaType: string): string {
         : undefined;
   const declared =
     /charset\s*=\s*["']?([^\s"';>]+)/i.exec(mediaType)?.[1] ??
-    /<meta[^>]+charset\s*=\s*["']?([^\s"';>/]+)|^<\?xml[^>]+encoding\s*=\s*["']([^"']+)/i
-      .exec(beginning)
-      ?.slice(1)
-      .find(Boolean);
+    (kindOf(bytes, mediaType) === 'markup' ? charsetInHtml(bytes) : undefined) ??
+    /^<\?xml[^>]+encoding\s*=\s*["']([^"']+)/i.exec(beginning)?.[1];
   for (const encoding of [mark, declared, 'utf-8']) {
     const text = encoding && tryDecode(bytes, encoding, encoding === 'utf-8' && !mark && !declared);
     if (text !== undefined && text !== '') return text;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { getEncoding } from 'encoding-sniffer';
+import { charsetInHtml } from '../../../shared/values/htmlCharset.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
 import { type MediaKind, mediaKind } from './mediaKind.ts';
 import { NotDerivableError, type ObjectToRead } from './process/tasks.ts';
@@ -155,25 +156,35 @@ export function decodeText(bytes: Uint8Array, contentType: string | null): strin
   return new TextDecoder(detectCharset(bytes, contentType)).decode(bytes);
 }
 
-/** How much of a document is searched for its own declaration (HTML: 1,024 bytes; some need more). */
+/** How much of a document that is no page is searched for its own declaration. */
 const SNIFFED_BYTES = 4_096;
 /** How much of a document is tried as UTF-8. */
 const TRIED_BYTES = 262_144;
 
 /**
- * Returns the name of a text's encoding as `TextDecoder` knows it (HTML Standard, section 13.2.3.2): the byte order mark
+ * Returns the name of a text's encoding as `TextDecoder` knows it (HTML Standard, section 13.2.3): the byte order mark
  * first, then the charset of the media type, then what the document declares, then UTF-8; windows-1252 where the bytes
  * are not UTF-8.
  */
 function detectCharset(bytes: Uint8Array, contentType: string | null): string {
   const label = /charset\s*=\s*["']?([^\s"';]+)/i.exec(contentType ?? '')?.[1];
-  const fallback = isUtf8(bytes) ? 'utf-8' : 'windows-1252';
-  const sniffed = getEncoding(bytes, {
+  const isPage = mediaKind(contentType, bytes.subarray(0, 1_024)) === 'html';
+  const isStated = label !== undefined && decodable(label) !== undefined;
+  const declared = isPage && !isStated ? charsetInHtml(bytes) : undefined;
+  const fallback = declared ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252');
+  const sniffed = getEncoding(isPage ? markOrXmlDeclaration(bytes, declared) : bytes, {
     maxBytes: SNIFFED_BYTES,
     defaultEncoding: fallback,
     ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
   });
   return decodable(sniffed) ?? fallback;
+}
+
+/** What is sniffed of a page: its byte order mark, and the declaration of XML where no element `meta` declares another. */
+function markOrXmlDeclaration(bytes: Uint8Array, declared: string | undefined): Uint8Array {
+  const beginning = Buffer.from(bytes.subarray(0, SNIFFED_BYTES)).toString('latin1');
+  const declaration = declared === undefined ? /^<\?xml[^>]*>/.exec(beginning)?.[0] : undefined;
+  return bytes.subarray(0, declaration?.length ?? 3);
 }
 
 /** The name that `TextDecoder` gives an encoding, unless it cannot decode it. */

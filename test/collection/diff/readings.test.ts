@@ -46,6 +46,18 @@ describe('comparing two versions', () => {
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('password') });
   });
 
+  test('reads a page again in the encoding that it declares late', async () => {
+    const version = (yen: string) =>
+      Buffer.from(
+        `<html><head><script>${'let unused;\n'.repeat(600)}</script><meta charset="Shift_JIS"></head>` +
+          // 料金 in Shift_JIS.
+          `<body><p>\x97\xbf\x8b\xe0 ${yen}</p></body></html>`,
+        'latin1',
+      );
+    const diff = await diffOf({ type: 'text/html', from: version('101'), to: version('102') });
+    expect(partsOf(diff).map(({ text }) => text)).toEqual(['料金 ', '101', '102']);
+  });
+
   test('separates tab-separated values at tabs, even if the header has more commas', async () => {
     const diff = await diffOf({
       type: 'text/tab-separated-values',

@@ -1,4 +1,5 @@
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { charsetInHtml } from '../../../../shared/values/htmlCharset.ts';
 
 /** The parts of a response that determine its label. */
 export interface PageResponse {
@@ -57,7 +58,7 @@ export function htmlOf(
   const type = page.content_type?.toLowerCase() ?? '';
   if (!/html|xml|^$/.test(type)) return '';
   const bytes = decodeBody(page.beginning, headers.get('content-encoding')).subarray(0, MAX_HTML_BYTES);
-  const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8';
+  const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? charsetInHtml(bytes) ?? 'utf-8';
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch (error) {

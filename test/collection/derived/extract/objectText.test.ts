@@ -122,6 +122,8 @@ describe('the text of other kinds of objects', () => {
 
 describe('the encoding of a text is detected by', () => {
   const latin = Buffer.from('<meta charset="iso-8859-1"><p>Crème brûlée', 'latin1');
+  const pageWith = (before: string, meta = '<meta charset="iso-8859-1">') =>
+    Buffer.from(`<!doctype html>${before}${meta}<p>Crème brûlée</p>`, 'latin1');
   test.each([
     [
       'the charset of the content type',
@@ -134,6 +136,25 @@ describe('the encoding of a text is detected by', () => {
       'text/plain; charset=utf-8',
     ],
     ['the declaration in the page', latin, 'text/html'],
+    [
+      'a declaration behind long scripts',
+      pageWith(`<script>${'let a;\n'.repeat(9_000)}</script>`),
+      'text/html',
+    ],
+    ['a declaration behind the body', pageWith(`<body>${'\n'.repeat(70_000)}`), 'text/html'],
+    [
+      'the form http-equiv of the declaration',
+      pageWith(' '.repeat(5_000), '<meta content="text/html; charset=\'latin1\'" HTTP-EQUIV=Content-Type>'),
+      'text/html',
+    ],
+    ['no declaration in a comment', pageWith('<!-- <meta charset="koi8-r"> -->'), 'text/html'],
+    ['no declaration in a script', pageWith('<script>x = "<meta charset=koi8-r>"</script>'), 'text/html'],
+    ['no declaration of an unknown encoding', pageWith('<meta charset="x-no-such">'), 'text/html'],
+    [
+      'the content type before a late declaration',
+      Buffer.from(`<script>${'x'.repeat(6_000)}</script><meta charset="koi8-r"><p>Crème brûlée`),
+      'text/html; charset=utf-8',
+    ],
     [
       'the XML declaration',
       Buffer.from('<?xml version="1.0" encoding="windows-1252"?><p>Crème brûlée</p>', 'latin1'),
