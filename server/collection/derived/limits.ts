@@ -140,6 +140,7 @@ export const REASONS = {
   sameText: 'The text is the same in both versions; only the markup or other bytes changed.',
   sameValues: 'The values are the same in both versions; only their notation changed.',
   sameCells: 'The cells are the same in both versions; only their notation changed.',
+  sameCellsElsewhere: 'The cells are the same in both versions; only their order or their notation changed.',
   samePixels: 'Every pixel is the same in both versions; only the encoding of the image changed.',
   differentSizes: 'The two images have different sizes, so their pixels are not compared.',
   partOnly: 'Only the beginning of the versions was compared: they are too long or nested too deeply.',

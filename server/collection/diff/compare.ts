@@ -253,8 +253,9 @@ function compareSides(sides: Sides): Comparison {
     case 'csv': {
       const { from, to } = sides.tables;
       const parts = withTimeLimit(COMPARE_MS, () => compareTables(from, to));
-      const unchanged = isUnchanged(parts) ? REASONS.sameCells : null;
-      return { kind: 'csv', ...parts, ...remarks(sides, isSameTable(sides.tables), unchanged) };
+      const isSame = isSameTable(sides.tables);
+      const same = isSame ? REASONS.sameCells : REASONS.sameCellsElsewhere;
+      return { kind: 'csv', ...parts, ...remarks(sides, isSame, isUnchanged(parts) ? same : null) };
     }
     default: {
       const { kind, texts, isPart } = sides;

@@ -2,7 +2,7 @@ import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { diffArrays } from 'diff';
 import type { TableParts, TableRow } from '../../../shared/collection/diff.ts';
-import { delimiterOf } from '../derived/body.ts';
+import { delimiterOf, statedDelimiter } from '../derived/delimiter.ts';
 import { truncateText } from '../derived/limits.ts';
 
 /** Limits on the listed rows, cells and characters; all changes are counted. */
@@ -225,7 +225,10 @@ function shown(cell: string, maxLength = MAX_CELL): string {
   return cell.length <= maxLength ? cell : `${truncateText(cell, maxLength)}…`;
 }
 
-/** A parsed CSV table: the first line is the header. Rows may have any number of cells. */
+/**
+ * A parsed CSV table. The header has a name for each cell of the widest row; rows may have fewer. Lines before the header, such
+ * as a title or a comment, are its first rows, so that they are compared too.
+ */
 export interface Table {
   header: string[];
   rows: string[][];
@@ -237,23 +240,71 @@ export class UnreadableTableError extends Error {}
 /** Limits on tables that are compared in memory. */
 const MAX_TABLE_ROWS = 300_000;
 const MAX_COLUMNS = 2_000;
+/** How many lines show how wide a table is, and how many may be before its header. */
+const SEEN_LINES = 100;
+const MAX_PREFACE = 20;
 
 /**
- * Parses CSV (RFC 4180) and its variants: the delimiter is guessed, unclosed quotes are kept as text, and lines may have
- * more or fewer cells than the header.
+ * Parses CSV (RFC 4180) and its variants: the delimiter is guessed, unclosed quotes are kept as text, lines may have more or
+ * fewer cells than the header, a title, comments or `sep=` may be before the header, and the header may lack a name for the
+ * names of the rows, as R writes it.
  *
  * @throws UnreadableTableError
  */
 export function parseTable(text: string, contentType: string | null): Table {
-  const lines = readLines(text, delimiterOf(text, contentType));
+  const stated = statedDelimiter(text);
+  const lines = readLines(text.slice(stated?.line.length ?? 0), delimiterOf(text, contentType));
   if (lines.length > MAX_TABLE_ROWS) {
     throw new UnreadableTableError(`The table has more than ${MAX_TABLE_ROWS.toLocaleString('en')} rows`);
   }
-  const [header = [], ...rows] = lines;
-  if (header.length > MAX_COLUMNS) {
+  const width = usualWidth(lines.slice(0, SEEN_LINES));
+  const header = headerLine(lines.slice(0, MAX_PREFACE), width);
+  const rows = lines.filter((_, index) => index !== header);
+  const named = [...(lines[header] ?? [])];
+  if (lacksRowName(named, lines.slice(header + 1, SEEN_LINES), width)) named.unshift('');
+  const widest = rows.reduce((most, row) => Math.max(most, filledWidth(row)), named.length);
+  if (widest > MAX_COLUMNS) {
     throw new UnreadableTableError(`The table has more than ${MAX_COLUMNS.toLocaleString('en')} columns`);
   }
-  return { header, rows };
+  for (let column = named.length; column < widest; column += 1) named.push(`Column ${column + 1}`);
+  return { header: named, rows };
+}
+
+/** Returns how many cells most lines have; the most cells, if several numbers are as frequent. */
+function usualWidth(lines: readonly string[][]): number {
+  const counts = new Map<number, number>();
+  for (const { length } of lines) counts.set(length, (counts.get(length) ?? 0) + 1);
+  const [usual] = [...counts].sort((a, b) => b[1] - a[1] || b[0] - a[0]);
+  return usual?.[0] ?? 0;
+}
+
+/** Returns the place of the first line that is no title and no comment; 0 if there is none. */
+function headerLine(lines: readonly string[][], width: number): number {
+  const isPreface = (line: readonly string[]) =>
+    line.length < width && (line[0]?.trimStart().startsWith('#') || filledCells(line) < 2);
+  return Math.max(
+    lines.findIndex((line) => !isPreface(line)),
+    0,
+  );
+}
+
+function lacksRowName(header: readonly string[], rows: readonly string[][], width: number): boolean {
+  const isFilled = rows.some((row) => row.at(-1) !== '');
+  return (
+    header.length > 1 &&
+    header.length === width - 1 &&
+    isFilled &&
+    rows.every(({ length }) => length === width)
+  );
+}
+
+function filledCells(line: readonly string[]): number {
+  return line.filter((cell) => cell.trim() !== '').length;
+}
+
+/** Delimiters at the end of a line add no cells. */
+function filledWidth(row: readonly string[]): number {
+  return row.findLastIndex((cell) => cell !== '') + 1;
 }
 
 function readLines(text: string, delimiter: string): string[][] {

@@ -52,6 +52,52 @@ describe('comparing two tables', () => {
     expect(diff.rows[0]?.cells).toEqual([{ column: 'text', before: 'a, "b"\nc', after: 'new' }]);
   });
 
+  test.each([
+    ['a title', 'Fees by kind\nkind,lake,sea\n', '1'],
+    ['a title and an empty line', 'Fees; by kind\n\nkind,lake,sea\n', '1'],
+    ['a comment', '# checked, twice\nkind,lake,sea\n', '1'],
+    ['a padded title', 'Fees by kind,,\nkind,lake,sea\n', 'sea'],
+    ['sep=', 'sep=,\r\nkind,lake,sea\n', 'sea'],
+    ['"sep=," behind a byte order mark', '\ufeff"sep=,"\r\nkind,lake,sea\n', 'sea'],
+    ['a header without a name for the rows', 'lake,sea\n', 'sea'],
+    ['a header with too few names', 'kind,lake\nboat,1\n', 'Column 3'],
+    ['a header with one name', 'kind\n', '4'],
+  ])('compares all cells below %s', (_, header, column) => {
+    const table = (value: number) => `${header}canoe,1,4\nraft,3,${value}\n`;
+    const diff = compare(table(6), table(99));
+    expect(diff.summary).toMatchObject({ rows_changed: 1, cells_changed: 1, columns_added: 0 });
+    expect(diff.rows).toMatchObject([{ key: 'raft', cells: [{ before: '6', after: '99' }] }]);
+    if (/kind,lake,sea/.test(header) && !/,,/.test(header)) {
+      expect(diff.rows[0]?.cells[0]?.column).toBe('sea');
+      expect(diff.header.to).toEqual(['kind', 'lake', 'sea']);
+    } else if (header.startsWith('lake')) expect(diff.header.to).toEqual(['', 'lake', 'sea']);
+    else if (header.startsWith('kind,lake\n')) expect(diff.rows[0]?.cells[0]?.column).toBe(column);
+  });
+
+  test('shows a title that changed, and one that was added', () => {
+    const rows = 'kind,lake,sea\ncanoe,1,4\nraft,3,6\n';
+    expect(compare(`Fees of May\n${rows}`, `Fees of June\n${rows}`).rows).toMatchObject([
+      { op: 'removed', cells: [{ before: 'Fees of May' }] },
+      { op: 'added', cells: [{ after: 'Fees of June' }] },
+    ]);
+    expect(compare(rows, `Fees of June\n${rows}`).summary).toMatchObject({ rows_added: 1, rows_changed: 0 });
+  });
+
+  test('ignores delimiters at the end of lines', () => {
+    expect(compare('a,b\n1,2\n', 'a,b\n1,2,,\n').summary).toMatchObject({
+      rows_changed: 0,
+      columns_added: 0,
+    });
+  });
+
+  test('finds the delimiter below a title, and beside decimal commas', () => {
+    const diff = compare(
+      'Prices, in euros\nkind;lake\nraft;3,5\nboat;4,5\n',
+      'Prices, in euros\nkind;lake\nraft;3,7\nboat;4,5\n',
+    );
+    expect(diff.rows[0]?.cells).toEqual([{ column: 'lake', before: '3,5', after: '3,7' }]);
+  });
+
   test('counts all changes of 100,000 different rows and lists the first 1,000', () => {
     const table = (seed: number) =>
       `a,b\n${Array.from({ length: 100_000 }, (_, n) => `${seed}-${n % 5_000},${n % 7}`).join('\n')}`;

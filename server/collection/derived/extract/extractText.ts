@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { createScanner } from 'jsonc-parser';
 import { errorCode } from '../../../../shared/values/errorCode.ts';
-import { decodeText, delimiterOf, readBody } from '../body.ts';
+import { decodeText, readBody } from '../body.ts';
+import { delimiterOf } from '../delimiter.ts';
 import {
   MAX_BYTES_READ,
   MAX_LINKS,
