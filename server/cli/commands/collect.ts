@@ -52,7 +52,7 @@ ${optionsHelp(OPTIONS)}
 
 A list is one of
   text                one URL per line; # begins a comment
-  CSV (.csv)          with a header; the column url is required, the columns name, agency, tags, every_minutes,
+  CSV (.csv, .tsv)    with a header; the column url is required, the columns name, agency, tags, every_minutes,
                       max_object_mb, ignore_robots and capture (object or page) are optional
   OPML (.opml, .xml)
   bookmarks (.html)   as browsers export them; folders become tags
@@ -61,6 +61,7 @@ Exit code: 0 if all sources are watched now, 1 if any was refused, 2 if they cou
 
 const FORMS: Readonly<Record<string, ListFormat>> = {
   '.csv': 'csv',
+  '.tsv': 'csv',
   '.opml': 'opml',
   '.xml': 'opml',
   '.html': 'bookmarks',

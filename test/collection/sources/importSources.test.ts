@@ -129,6 +129,151 @@ describe('a list of sources', () => {
     expect((await imported(node, 'application/xml', opml)).already).toBe(3);
   });
 
+  test('as text may have several URLs on a line, and refuses words beside one', async () => {
+    const node = await openTestNode();
+    const text =
+      'https://a.example/ https://b.example/1\thttps://c.example/\nhttps://d.example/, https://e.example/x,y\nhttps://f.example/my file.pdf\nThe river https://g.example/';
+    const { items } = await imported(node, 'text/plain', text);
+    expect(items.map(({ line, url, outcome }) => [line, url, outcome])).toEqual([
+      [1, 'https://a.example/', 'added'],
+      [1, 'https://b.example/1', 'added'],
+      [1, 'https://c.example/', 'added'],
+      [2, 'https://d.example/', 'added'],
+      [2, 'https://e.example/x,y', 'added'],
+      [3, 'https://f.example/my file.pdf', 'refused'],
+      [4, 'The river https://g.example/', 'refused'],
+    ]);
+    expect(items[5]?.detail).toMatch(/words besides the URL.*%20/);
+  });
+
+  test.each([
+    ['semicolons', 'Name;URL;Tags\r\nTides;https://a.example/?x=1,2;daily|sea\r\n'],
+    ['tabs', 'name\turl\ttags\nTides\thttps://a.example/?x=1,2\tdaily;sea\n'],
+    ['bars', 'name|url|tags\nTides|https://a.example/?x=1,2|daily;sea\n'],
+    ['sep=', 'sep=;\r\nname;url;tags\r\nTides;https://a.example/?x=1,2;daily|sea\r\n'],
+    [
+      'a byte order mark and quotes',
+      '\ufeff"sep=;"\r\n"name";"url";"tags"\r\nTides;https://a.example/?x=1,2;daily|sea',
+    ],
+    ['a title', 'Our sources, all of them\n\nname;url;tags\nTides;https://a.example/?x=1,2;daily|sea\n'],
+    ['comments', '# url, name\nname;url;tags\nTides;https://a.example/?x=1,2;daily|sea\n'],
+    [
+      'UTF-16',
+      Buffer.from('\ufeffname\turl\ttags\r\nTides\thttps://a.example/?x=1,2\tdaily;sea\r\n', 'utf16le'),
+    ],
+  ])('as CSV is read as spreadsheets save it, with %s', async (_, csv) => {
+    const node = await openTestNode();
+    const { added, items } = await imported(node, 'text/csv', csv);
+    expect(added, JSON.stringify(items)).toBe(1);
+    expect(items[0]?.line).toBe(
+      csv
+        .toString('utf8')
+        .split('\n')
+        .findIndex((line) => /T.?i.?d.?e.?s/.test(line)) + 1,
+    );
+    expect(await watched(node)).toMatchObject([
+      { url: 'https://a.example/?x=1,2', name: 'Tides', tags: ['daily', 'sea'] },
+    ]);
+  });
+
+  test('as CSV refuses a line whose URL was split at a delimiter', async () => {
+    const node = await openTestNode();
+    const { items } = await imported(
+      node,
+      'text/csv',
+      'url\nhttps://a.example/x,y\n"https://b.example/x,y"\n',
+    );
+    expect(items.map(({ outcome }) => outcome)).toEqual(['refused', 'added']);
+    expect(items[0]?.detail).toMatch(/more cells than the header/);
+  });
+
+  test('as bookmarks goes by lines, whatever the descriptions hold', async () => {
+    const node = await openTestNode();
+    const hazards = [
+      '<script>',
+      '<style>',
+      '<textarea>',
+      '<title>',
+      '<xmp>',
+      '<!-- note',
+      '<plaintext>',
+      '<a "',
+      '</dl> and <dl>',
+    ];
+    const bookmarks = `<DL><p>
+<DT><H3>About <style> and <script></H3>
+<DL><p>
+${hazards.map((hazard, index) => `<DT><A HREF="https://a.example/${index}">The ${hazard} tag</A>\n<DD>about ${hazard}\nand ${hazard}`).join('\n')}
+</DL><p>
+<DT><A href=https://b.example/last/ ADD_DATE=1>Last</A>
+<DT><A HREF="https://c.example/
+<DT><A NAME="x">No address</A>
+</DL>`;
+    const { items, added } = await imported(node, 'text/html', bookmarks);
+    expect(added, JSON.stringify(items)).toBe(hazards.length + 1);
+    expect(items.slice(-2)).toMatchObject([
+      { outcome: 'refused', detail: expect.stringContaining('its tag has no end') },
+      { outcome: 'refused', url: 'No address', detail: 'The bookmark has no address.' },
+    ]);
+    const sources = await watched(node);
+    expect(sources.map(({ url, name, tags }) => [url, name, tags])).toEqual([
+      ...hazards.map((hazard, index) => [
+        `https://a.example/${index}`,
+        `The ${hazard} tag`,
+        ['About <style> and <script>'],
+      ]),
+      ['https://b.example/last/', 'Last', []],
+    ]);
+  });
+
+  test('as bookmarks may be on one line', async () => {
+    const node = await openTestNode();
+    const bookmarks =
+      '<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>Sea</H3><DL><p><DT><A HREF="https://a.example/">A</A><DD>a <b>bold</b> note<DT><A HREF="https://b.example/?a=1&copy=2">B</A></DL><p><DT><A HREF="https://c.example/">C</A></DL><p>';
+    await imported(node, 'text/html', bookmarks);
+    expect((await watched(node)).map(({ url, tags }) => [url, tags])).toEqual([
+      ['https://a.example/', ['Sea']],
+      ['https://b.example/?a=1&copy=2', ['Sea']],
+      ['https://c.example/', []],
+    ]);
+  });
+
+  test('as OPML may have attributes without quotes and signs that are not escaped', async () => {
+    const node = await openTestNode();
+    const opml = `<opml version=2.0><body>
+<outline text=Water>
+<outline text=Rhine xmlUrl=https://a.example/feed?x=1&y=2 />
+<outline title='R & M' xmlurl=https://b.example/feed/>
+<outline text="Plain" htmlUrl="https://c.example/" />
+</outline>
+<OUTLINE TEXT=Root URL=https://d.example/></OUTLINE>
+<outline url=https://e.example/x/ text=Last/></body></opml>`;
+    const { items } = await imported(node, 'text/x-opml', opml);
+    expect(items.map(({ line }) => line)).toEqual([3, 4, 5, 7, 8]);
+    expect((await watched(node)).map(({ url, name, tags }) => [url, name, tags])).toEqual([
+      ['https://a.example/feed?x=1&y=2', 'Rhine', ['Water']],
+      ['https://b.example/feed', 'R & M', ['Water']],
+      ['https://c.example/', 'Plain', ['Water']],
+      ['https://d.example/', 'Root', []],
+      ['https://e.example/x/', 'Last', []],
+    ]);
+  });
+
+  test.each([
+    [
+      'text/x-opml',
+      '<?xml version="1.0" encoding="ISO-8859-1"?><opml><body><outline url="https://a.example/" text="M\xfcnde"/></body></opml>',
+    ],
+    [
+      'text/html',
+      '<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=windows-1252">\n<DL><p>\n<DT><A HREF="https://a.example/">M\xfcnde</A>',
+    ],
+  ])('as %s is read in the encoding that it declares', async (mediaType, list) => {
+    const node = await openTestNode();
+    await imported(node, mediaType, Buffer.from(list, 'latin1'));
+    expect(await watched(node)).toMatchObject([{ name: 'Münde' }]);
+  });
+
   test('that cannot be read adds nothing', async () => {
     const node = await openTestNode();
     const bomb =

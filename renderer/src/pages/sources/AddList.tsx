@@ -102,7 +102,7 @@ function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
             Paste a list, drop a file, or{' '}
             <FileButton
               onChange={read}
-              accept=".txt,.csv,.opml,.xml,.html,.htm,text/plain,text/csv,text/xml,text/html"
+              accept=".txt,.csv,.tsv,.opml,.xml,.html,.htm,text/plain,text/csv,text/xml,text/html"
             >
               {(props) => (
                 <UnstyledButton {...props} className={classes.choose}>
@@ -168,9 +168,12 @@ async function readList(file: File): Promise<string> {
       `${file.name} is ${formatBytes(file.size)}. The limit is ${formatBytes(MAX_LIST_BYTES)}. Split the list.`,
     );
   }
-  const bytes = await file.arrayBuffer();
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const mark = (bytes[0] ?? 0) * 256 + (bytes[1] ?? 0);
+  // Spreadsheets save “Unicode text” in UTF-16.
+  const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8';
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
     throw new Error(`${file.name} is not UTF-8. Save it as UTF-8 and choose it again.`);
   }
@@ -319,18 +322,14 @@ function listMediaType(form: ListFormat): string {
 /** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
 function detectListFormat(text: string, fileName = ''): ListFormat {
   const beginning = text.replace(/^\uFEFF/, '').trimStart();
-  if (/^<!DOCTYPE NETSCAPE-Bookmark/i.test(beginning)) return 'bookmarks';
+  if (/^<!DOCTYPE NETSCAPE-Bookmark/i.test(beginning) || /<dt>\s*<a\s/i.test(beginning)) return 'bookmarks';
   if (beginning.startsWith('<')) return 'opml';
-  const [first = ''] = beginning.split(/\r?\n/, 1);
-  const cells = first.split(',').map((cell) =>
-    cell
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase(),
-  );
-  if (cells.includes('url')) return 'csv';
+  const lines = beginning.slice(0, 10_000).split(/\r?\n/, 20);
+  const isHeader = (line: string) =>
+    line.split(/[,;\t|]/).some((cell) => /^\s*"?\s*url\s*"?\s*$/i.test(cell)) && !line.startsWith('#');
+  if (lines.some(isHeader)) return 'csv';
   if (beginning !== '') return 'text';
-  return /\.csv$/i.test(fileName) ? 'csv' : /\.(opml|xml)$/i.test(fileName) ? 'opml' : 'text';
+  return /\.[ct]sv$/i.test(fileName) ? 'csv' : /\.(opml|xml)$/i.test(fileName) ? 'opml' : 'text';
 }
 
 /** An estimate of the number of entries; the node counts exactly. */
