@@ -9,6 +9,7 @@ import { lastRetrieval, setLastToCover } from '../store/sqlite/collection/retrie
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { replayWithholdings } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';
@@ -107,6 +108,7 @@ export async function restoreDump(
     if (batch.length >= lines || held >= bytes) await write();
   }
   await write();
+  await store.writeInSteps(replayWithholdings);
   const head = step.value;
   const { format, checkpoint } = head;
   if (!rootAt(store.read, checkpoint.size).equals(checkpoint.root))

@@ -4,13 +4,17 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { PageList } from '../../shared/collection/page.ts';
+import { imported } from '../collection/captures/support.ts';
+import { handIn } from '../collection/handedIn/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
-import { filesWith } from '../copies/withheldCopies.ts';
+import { filesWith, show, withhold } from '../copies/withheldCopies.ts';
 import { addPeer, mirror } from '../peers/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { savedPage } from '../support/savedPages.ts';
+import { gzippedByRecord, response } from '../support/warcFiles.ts';
 import { parseLines } from './dumpLines.ts';
 
 /** The closed data folder of `fill`. */
@@ -127,6 +131,59 @@ test('a page that was drawn after its document was withheld with another page is
     code: 0,
   });
   expect(coverage(restored)).toEqual(coverage(data));
+});
+
+test('what a withholding covers does not change in a restored archive because others brought the same bytes later', async () => {
+  const data = join(await temporaryFolder(), 'data');
+  const node = await openCollectingNode({}, { dataFolder: data });
+  const part = (name: string) => `p { color: ${name} }`;
+  const saved = (page: string, ...styles: string[]) =>
+    savedPage(`http://elsewhere.example/${page}`, [
+      { type: 'text/html', location: `http://elsewhere.example/${page}`, content: `<p>${page}</p>` },
+      ...styles.map((content, index) => ({
+        type: 'text/css',
+        location: `http://a.example/${index}`,
+        content,
+      })),
+    ]);
+  const bring = (...bodies: string[]) =>
+    imported(
+      node,
+      gzippedByRecord(bodies.map((body, at) => response(body, { uri: `http://b.example/${at}` }))),
+    );
+  await bring(part('before'));
+  const { id, retrieval } = await handIn(
+    node.node,
+    saved('a', part('before'), part('after')),
+    'multipart/related',
+  );
+  await bring(part('after'));
+  await show(node.node, { retrieval });
+  await withhold(node.node, { retrieval });
+  await handIn(node.node, saved('b', part('last')), 'multipart/related');
+  await bring(part('last'));
+  const statuses = async (from: TestNode) =>
+    Promise.all(
+      ['before', 'after', 'last'].map(
+        async (name) => (await from.fetch(`/archive/${sha256Of(part(name))}`)).status,
+      ),
+    );
+  // The first withholding of the letter covered one part more than the second one.
+  expect([id, await statuses(node.node)]).toEqual([id, [200, 200, 451]]);
+  const [zip, place] = [join(await temporaryFolder(), 'a.zip'), join(await temporaryFolder(), 'copy')];
+  await writeFile(zip, await (await node.node.fetchAsOwner('/manage/archive.zip')).bytes());
+  await node.node.close();
+  expect(await runHere(['copy', place, '--data', data])).toMatchObject({ code: 0 });
+  const made = [
+    ['import', zip, '--data'],
+    ['restore', place, '--data'],
+  ] as const;
+  for (const command of made) {
+    const folder = join(await temporaryFolder(), 'restored');
+    expect(await runHere([...command, folder])).toMatchObject({ code: 0 });
+    expect(coverage(folder), command[0]).toEqual(coverage(data));
+    expect(await statuses(await openTestNode({ dataFolder: folder })), command[0]).toEqual([200, 200, 451]);
+  }
 });
 
 test('an exported archive keeps withheld bytes for the owner, and a released object is not missing', async () => {

@@ -1,8 +1,8 @@
-import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { CITATION_FORMATS, DESCRIPTOR_FORMATS, WEB_FORMATS } from '../../shared/archive/citation.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
+import { everythingIn } from '../simulate/everythingIn.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../support/node.ts';
 import {
@@ -144,38 +144,4 @@ function addressesOf(name: RouteName, { path }: RouteSpec, archive: SecretArchiv
       url === undefined ? pathOf(path, params) : pathOf(path.replace('{+url}', ''), params) + url;
     return queries.map((query) => (query ? `${address}?${query}` : address));
   });
-}
-
-/** Returns the text of a body and of everything that is compressed or encoded in it. */
-function everythingIn(body: Buffer): string {
-  const texts = [body.toString('latin1')];
-  for (let at = 0; at < body.length - 4; at += 1) {
-    if (body[at] === 0x1f && body[at + 1] === 0x8b) texts.push(tried(() => gunzipSync(body.subarray(at))));
-    if (body.readUInt32LE(at) === 0x04034b50) texts.push(zipped(body, at));
-  }
-  for (const [encoded] of texts.join('\n').matchAll(/[A-Za-z0-9+/]{16,}={0,2}/g)) {
-    const bytes = Buffer.from(encoded, 'base64');
-    texts.push(bytes.toString('latin1'));
-    if (encoded.length < 40) continue;
-    texts.push(
-      tried(() => gunzipSync(bytes)),
-      tried(() => brotliDecompressSync(bytes)),
-    );
-  }
-  return texts.join('\n');
-}
-
-/** Returns what a local file of a ZIP contains, if it is deflated; one that is stored is in the text as it is. */
-function zipped(body: Buffer, at: number): string {
-  const start = at + 30 + body.readUInt16LE(at + 26) + body.readUInt16LE(at + 28);
-  return tried(() => inflateRawSync(body.subarray(start), { finishFlush: 2 }));
-}
-
-function tried(decompress: () => Buffer): string {
-  try {
-    return decompress().toString('latin1');
-  } catch {
-    // These bytes only looked like compressed ones.
-    return '';
-  }
 }

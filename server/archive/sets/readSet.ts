@@ -13,7 +13,7 @@ import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/s
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
-import { OWNER, requireReadable } from '../../withholding/withholding.ts';
+import { OWNER, type Reader, requireReadable } from '../../withholding/withholding.ts';
 import { removeFromSubjects } from '../packs/packRows.ts';
 import { requirePack } from '../packs/readPack.ts';
 import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
@@ -149,15 +149,20 @@ export interface OpenedSet {
 /**
  * Returns the set of a manifest pack; undefined if the pack is none.
  *
- * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`; `withheld` if a
- * peer did not give the list
+ * @param reader who asks for what is in the list; it is not read for those who may not read it
+ * @throws Problem `not_found` if there is no such pack; `blob_damaged`, `copy_unreachable`, `released`; `withheld`, also
+ * for the owner if a peer did not give the list
  */
-export async function findSet(store: DamageContext, id: string): Promise<OpenedSet | undefined> {
+export async function findSet(
+  store: DamageContext,
+  id: string,
+  reader: Reader = OWNER,
+): Promise<OpenedSet | undefined> {
   const pack = requirePack(store.read, id);
   if (pack.files !== 1) return undefined;
   const [file] = filesOfPack(store.read, pack.ledger_entry);
   if (file?.path !== SET_FILE) return undefined;
-  requireReadable(store.read, file.sha256, OWNER);
+  requireReadable(store.read, file.sha256, reader);
   const index = await readSetFile(store, file);
   if (!(index instanceof SetIndex)) return undefined;
   await remember(store, pack, index);
@@ -165,8 +170,12 @@ export async function findSet(store: DamageContext, id: string): Promise<OpenedS
 }
 
 /** Like `findSet`. @throws Problem `not_found` also if the pack is no manifest */
-export async function requireSet(store: DamageContext, id: string): Promise<OpenedSet> {
-  const set = await findSet(store, id);
+export async function requireSet(
+  store: DamageContext,
+  id: string,
+  reader: Reader = OWNER,
+): Promise<OpenedSet> {
+  const set = await findSet(store, id, reader);
   if (set) return set;
   throw new Problem('not_found', `${id} is a pack of its own, not a set.`);
 }

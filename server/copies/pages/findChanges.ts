@@ -15,8 +15,9 @@ import {
   packsTakenBy,
   sourceOfLedger,
 } from '../../store/sqlite/node/copyPages.ts';
+import { mayBeCoveredBy } from '../../store/sqlite/node/covered.ts';
 import { entriesFrom } from '../../store/sqlite/node/ledger.ts';
-import { coveredBy, withholdingOfEntry } from '../../store/sqlite/node/withheld.ts';
+import { withholdingOfEntry } from '../../store/sqlite/node/withheld.ts';
 
 /** Two sizes of the ledger: what the pages of a copy show, and what they are to show. */
 interface Growth {
@@ -186,7 +187,7 @@ function markObject(
 function markWithheld(database: ReadDatabase, { seq }: LedgerEntry, changes: Changes, growth: Growth): void {
   const withholding = withholdingOfEntry(database, { entry: seq });
   if (!withholding) return;
-  for (const sha256 of coveredBy(database, withholding)) markDigest(database, sha256, changes, growth);
+  for (const sha256 of mayBeCoveredBy(database, withholding)) markDigest(database, sha256, changes, growth);
 }
 
 function markDigest(

@@ -24,9 +24,8 @@ import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
 import { insertTimestamp } from '../../store/sqlite/node/ledger.ts';
 import {
   insertRelease,
-  insertShowing,
-  insertWithholding,
-  uncover,
+  insertShowingRecord,
+  insertWithholdingRecord,
 } from '../../store/sqlite/node/withheld.ts';
 import { releaseDigest, showingDigest, withholdingDigest } from '../../withholding/withholding.ts';
 import {
@@ -171,7 +170,7 @@ const objectWithheld = recorded({
     );
     withheld.add(ledger_entry);
   },
-  restore: (database, { kind: _kind, ...row }) => insertWithholding(database, row),
+  restore: (database, { kind: _kind, ...row }) => insertWithholdingRecord(database, row),
 });
 
 const objectShown = recorded({
@@ -181,7 +180,7 @@ const objectShown = recorded({
   digest: showingDigest,
   check: ({ withheld }, { withheld: entry }, at) =>
     requireThat(withheld.delete(entry), 'no earlier line defines the withholding that it ends.', at),
-  restore: (database, { kind: _kind, ...row }) => insertShowing(database, row),
+  restore: (database, { kind: _kind, ...row }) => insertShowingRecord(database, row),
 });
 
 const objectReleased = recorded({
@@ -193,10 +192,7 @@ const objectReleased = recorded({
     requireThat(!released.has(sha256), 'an earlier line releases the same bytes.', at);
     released.add(sha256);
   },
-  restore: (database, { kind: _kind, ...row }) => {
-    insertRelease(database, row);
-    uncover(database, row.sha256);
-  },
+  restore: (database, { kind: _kind, ...row }) => insertRelease(database, row),
 });
 
 /** No entry of this ledger covers it: it says whose bytes a peer did not give, and they are not here. */
@@ -212,7 +208,10 @@ const objectAbsent = kind({
   order: ({ sha256 }) => sha256,
 });
 
-/** What visitors may not read, and what was given up. After everything that can be withheld. */
+/**
+ * What visitors may not read, and what was given up. After everything that can be withheld. Only the records are restored
+ * here: `replayWithholdings` does what they say, in the order of the ledger.
+ */
 export const WITHHOLDING_KINDS: Readonly<Record<string, DumpKind>> = {
   object_withheld: objectWithheld,
   object_shown: objectShown,

@@ -41,7 +41,7 @@ import type { Deposits } from '../../../repositories/deposit/deposits.ts';
 import type { Imports } from '../../../repositories/importRecord.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
-import { requireAllReadable, requireReadable } from '../../../withholding/withholding.ts';
+import { requireAllReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readPackUpload } from '../../body/packUpload.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
@@ -154,18 +154,16 @@ export function setHandlers(store: Store) {
   const zips = new SetZips(store);
   return {
     readSet: async ({ params: { id = '' }, visitor }) => {
-      const set = await requireSet(store, id);
-      requireReadable(store.read, set.file, visitor);
+      const set = await requireSet(store, id, visitor);
       const { packs, bytes } = set.index;
       return okText(withList({ packs: packs.length, bytes }, 'files', fileTexts(set)));
     },
     listSetEntries: async ({ params: { id = '' }, query, request, visitor }) => {
-      const set = await requireSet(store, id);
-      requireReadable(store.read, set.file, visitor);
+      const set = await requireSet(store, id, visitor);
       return page(request, query, await listEntries(store.read, set, query));
     },
     readSetFile: async ({ params: { id = '', path = '' }, request, visitor }) => {
-      const set = await requireSet(store, id);
+      const set = await requireSet(store, id, visitor);
       const file = requireFile(set, path);
       const digests = digestsOfFile(set, file);
       requireAllReadable(store.read, digests, visitor);
@@ -191,7 +189,7 @@ export function setHandlers(store: Store) {
       return { write: (response) => sendRanges(request, response, sent) };
     },
     downloadSet: async ({ params: { id = '' }, request, visitor }) => {
-      const set = await requireSet(store, id);
+      const set = await requireSet(store, id, visitor);
       const withheld = await requireSetReadable(store, set, visitor);
       const zip = await zips.of(set);
       const sent = {

@@ -4,6 +4,7 @@ import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { all, count, one, selectValue, where } from '../engine/queries.ts';
+import { coverPage } from '../node/covered.ts';
 import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
 
@@ -16,7 +17,10 @@ interface PageRow {
   requests: string;
 }
 
-/** Inserts a page capture, after its ledger entry and its parts. */
+/**
+ * Inserts a page capture, after its ledger entry and its parts. A page that is drawn from an object which is withheld shows
+ * what is in it, so it is withheld, too.
+ */
 export function insertPage(
   database: WriteDatabase,
   { source_key, ledger_entry, ...page }: RecordedPage & { source_key: number; ledger_entry: number },
@@ -28,6 +32,7 @@ export function insertPage(
     `INSERT INTO page_captures (ledger_entry, source_key, record, requests)
      VALUES (@ledger_entry, @source_key, @record, @requests)`,
   ).run(row);
+  coverPage(database, ledger_entry);
 }
 
 /** Returns the record of a page capture as the ledger covers it. */

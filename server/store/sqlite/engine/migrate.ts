@@ -6,6 +6,7 @@ import { MIGRATIONS_21_TO_32 } from './migrations/0021-0032.ts';
 import { MIGRATIONS_33_TO_39 } from './migrations/0033-0039.ts';
 import { MIGRATIONS_40_TO_49 } from './migrations/0040-0049.ts';
 import { MIGRATIONS_50_TO_59 } from './migrations/0050-0059.ts';
+import { MIGRATIONS_60_TO_69 } from './migrations/0060-0069.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ...MIGRATIONS_33_TO_39,
   ...MIGRATIONS_40_TO_49,
   ...MIGRATIONS_50_TO_59,
+  ...MIGRATIONS_60_TO_69,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

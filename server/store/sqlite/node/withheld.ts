@@ -7,7 +7,6 @@ import type {
   WithheldStateQuery,
   Withholding,
 } from '../../../../shared/node/withheld.ts';
-import { isHandedInSql } from '../collection/handIns.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   all,
@@ -15,12 +14,14 @@ import {
   hasRow,
   inserts,
   run,
+  selectAll,
   selectEach,
   selectOne,
   selectPage,
   selectValue,
   selectValues,
 } from '../engine/queries.ts';
+import { cover, coverPage } from './covered.ts';
 
 export type WithholdingRow = RecordedWithholding & { ledger_entry: number };
 
@@ -89,7 +90,7 @@ function keyOf({ sha256, retrieval, pack, page }: Target): string {
   return sha256 ?? pack ?? page ?? `retrieval:${retrieval}`;
 }
 
-type Target = Omit<RecordedWithholding, 'reason' | 'note' | 'at'>;
+export type Target = Omit<RecordedWithholding, 'reason' | 'note' | 'at'>;
 
 /** Returns the ledger entry of the withholding of a target that is in force, or undefined. */
 export function currentWithholding(database: ReadDatabase, target: Target): number | undefined {
@@ -99,11 +100,16 @@ const withholdingOfTarget = selectValue<number, [target: string]>(
   'SELECT withholding FROM withheld_targets WHERE target = ?',
 );
 
-const insertRow = inserts<WithholdingRow>('withholdings', COLUMNS);
+/** Inserts the record of a withholding alone. A restore does so, and `replayWithholdings` gives it its effect. */
+export const insertWithholdingRecord = inserts<WithholdingRow>('withholdings', COLUMNS);
 
 /** Inserts a withholding after its ledger entry. It replaces the one of the same target, and covers its digests. */
 export function insertWithholding(database: WriteDatabase, row: WithholdingRow): void {
-  insertRow(database, row);
+  insertWithholdingRecord(database, row);
+  enforce(database, row);
+}
+
+function enforce(database: WriteDatabase, row: WithholdingRow): void {
   const target = keyOf(row);
   const replaced = withholdingOfTarget(database, target);
   if (replaced !== undefined) endWithholding(database, replaced);
@@ -111,11 +117,12 @@ export function insertWithholding(database: WriteDatabase, row: WithholdingRow):
   cover(database, row);
 }
 
-const insertShown = inserts<Shown>('showings', 'ledger_entry, withheld, at');
+/** Inserts the record of the end of a withholding alone; see `insertWithholdingRecord`. */
+export const insertShowingRecord = inserts<Shown>('showings', 'ledger_entry, withheld, at');
 
 /** Inserts the end of a withholding after its ledger entry. What other withholdings cover stays covered. */
 export function insertShowing(database: WriteDatabase, row: Shown): void {
-  insertShown(database, row);
+  insertShowingRecord(database, row);
   endWithholding(database, row.withheld);
 }
 
@@ -124,82 +131,59 @@ function endWithholding(database: WriteDatabase, withholding: number): void {
   run(database, 'DELETE FROM withheld_objects WHERE withholding = ?', withholding);
 }
 
-export const insertRelease = inserts<Release>('releases', 'ledger_entry, sha256, bytes, reason, note, at');
+/** What changes what is withheld, in the order of the ledger. */
+const changesAfter = selectAll<
+  { entry: number; kind: 'withheld' | 'shown' | 'released' | 'page' },
+  [values: { after: number; limit: number }]
+>(`
+  SELECT ledger_entry AS entry, 'withheld' AS kind FROM withholdings WHERE ledger_entry > $after
+  UNION ALL SELECT ledger_entry, 'shown' FROM showings WHERE ledger_entry > $after
+  UNION ALL SELECT ledger_entry, 'released' FROM releases WHERE ledger_entry > $after
+  UNION ALL SELECT ledger_entry, 'page' FROM page_captures
+    WHERE ledger_entry > $after AND ledger_entry > (SELECT min(ledger_entry) FROM withholdings)
+  ORDER BY 1 LIMIT $limit`);
+const withholdingRow = selectOne<WithholdingRow, [entry: number]>(
+  `SELECT ${COLUMNS} FROM withholdings WHERE ledger_entry = ?`,
+);
+const endedBy = selectValue<number, [entry: number]>('SELECT withheld FROM showings WHERE ledger_entry = ?');
+const releasedBy = selectValue<string, [entry: number]>('SELECT sha256 FROM releases WHERE ledger_entry = ?');
 
-/** The digests that a target names itself. */
-const NAMED = {
-  sha256: 'SELECT $sha256 AS sha256',
-  retrieval: 'SELECT sha256 FROM retrievals WHERE id = $retrieval AND sha256 IS NOT NULL',
-  pack: `SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack`,
-  page: `SELECT sha256 FROM retrievals WHERE part_of = $page AND status IS NULL AND sha256 IS NOT NULL`,
-};
-
-/** The kinds of targets, in the order of their columns. */
-const TARGETS = ['sha256', 'retrieval', 'pack', 'page'] as const;
-
-function kindOf(row: Target): (typeof TARGETS)[number] {
-  return TARGETS.find((name) => row[name] !== null) ?? 'sha256';
-}
+/** Changes that are replayed in one step. */
+const REPLAYED_AT_ONCE = 200;
 
 /**
- * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
- * showed and with its parts, except those that other sources have, such as a font. So is every other page that was drawn
- * from that object. What a page showed has no status. What was handed in is covered with its
- * file, its document and its parts, except those that others observed, too.
+ * Withholds what the records say, in a restored archive whose records are all there and that withholds nothing yet. Each
+ * record has the effect that it had when its entry was appended, in the order of the ledger. So a withholding covers what
+ * it covered, whatever came later.
  */
-const coveredSql = (kind: (typeof TARGETS)[number]) => `
-  WITH RECURSIVE named AS (${NAMED[kind]}),
-    pages (id, retrieval) AS (
-      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
-      JOIN page_captures p ON p.retrieval = r.id
-      UNION
-      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
-      JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL
-      UNION
-      SELECT p.id, p.retrieval FROM pages JOIN retrievals drawn ON drawn.id = pages.retrieval
-      JOIN retrievals r ON r.sha256 = drawn.sha256 JOIN page_captures p ON p.retrieval = r.id
-    ),
-    handed_in (id, retrieval, file) AS (
-      SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
-      JOIN hand_ins h ON h.retrieval = r.id
-      UNION
-      SELECT h.id, h.retrieval, h.file FROM named JOIN hand_ins h ON h.file = named.sha256
-    )
-  SELECT sha256 FROM named
-  UNION
-  SELECT r.sha256 FROM pages JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
-  UNION
-  SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id
-  WHERE r.sha256 IS NOT NULL AND (r.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = r.sha256 AND other.source_key <> r.source_key))
-  UNION
-  SELECT file FROM handed_in
-  UNION
-  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.id = h.retrieval
-  UNION
-  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.part_of = h.id
-  WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = r.sha256 AND NOT ${isHandedInSql('other.observer')})`;
-
-/** Covers the digests of a target, except those whose bytes were given up. */
-function cover(database: WriteDatabase, { ledger_entry, ...row }: WithholdingRow): void {
-  const kind = kindOf(row);
-  run(
-    database,
-    `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT sha256, $ledger_entry FROM (${coveredSql(kind)}) AS covered WHERE NOT ${isReleasedSql('covered.sha256')}`,
-    { ledger_entry, [kind]: row[kind] },
-  );
+export function* replayWithholdings(database: WriteDatabase): Generator<void, void, void> {
+  for (let after = 0; ; ) {
+    const changes = changesAfter(database, { after, limit: REPLAYED_AT_ONCE });
+    for (const { entry, kind } of changes) replay(database, entry, kind);
+    const last = changes.at(-1);
+    if (!last) return;
+    after = last.entry;
+    yield;
+  }
 }
+
+function replay(
+  database: WriteDatabase,
+  entry: number,
+  kind: 'withheld' | 'shown' | 'released' | 'page',
+): void {
+  if (kind === 'page') return coverPage(database, entry);
+  if (kind === 'withheld') {
+    const row = withholdingRow(database, entry);
+    return row && enforce(database, row);
+  }
+  if (kind === 'shown') return endWithholding(database, endedBy(database, entry) ?? 0);
+  uncover(database, releasedBy(database, entry) ?? '');
+}
+
+export const insertRelease = inserts<Release>('releases', 'ledger_entry, sha256, bytes, reason, note, at');
 
 const OBJECTS = '(SELECT count(*) FROM withheld_objects o WHERE o.withholding = w.ledger_entry) AS objects';
-/** Returns the digests that a withholding of a target would cover now. */
-export function coveredBy(database: ReadDatabase, row: Target): string[] {
-  const kind = kindOf(row);
-  return all<{ sha256: string }>(database, coveredSql(kind), { [kind]: row[kind] }).map(
-    ({ sha256 }) => sha256,
-  );
-}
 
 const CURRENT = `withheld_targets t JOIN withholdings w ON w.ledger_entry = t.withholding`;
 

@@ -1,0 +1,121 @@
+import type { RecordedWithholding } from '../../../../shared/node/withheld.ts';
+import { isHandedInSql } from '../collection/handIns.ts';
+import { lastCoveredBy } from '../collection/retrievalBatches.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { run, selectValues } from '../engine/queries.ts';
+
+/*
+ * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
+ * and of the pages that were drawn since from what it covers. Nothing else that comes later changes it. So a restored
+ * archive, which has all records before anything is withheld, covers the same.
+ */
+
+type Target = Pick<RecordedWithholding, 'sha256' | 'retrieval' | 'pack' | 'page'>;
+
+/** The digests that a target names itself. */
+const NAMED = {
+  sha256: 'SELECT $sha256 AS sha256',
+  retrieval: 'SELECT sha256 FROM retrievals WHERE id = $retrieval AND sha256 IS NOT NULL',
+  pack: `SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack`,
+  page: `SELECT sha256 FROM retrievals WHERE part_of = $page AND status IS NULL AND sha256 IS NOT NULL`,
+};
+
+/** The kinds of targets, in the order of their columns. */
+const TARGETS = ['sha256', 'retrieval', 'pack', 'page'] as const;
+
+function kindOf(row: Target): (typeof TARGETS)[number] {
+  return TARGETS.find((name) => row[name] !== null) ?? 'sha256';
+}
+
+/**
+ * The condition that a part of a page is withheld with the page: what it showed, which has no status, and what no other
+ * source has. A font of another source is not. Of the other sources, only retrievals up to `$known` count.
+ */
+const isOfPageSql = (part: string) => `
+  ${part}.sha256 IS NOT NULL AND (${part}.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
+    WHERE other.sha256 = ${part}.sha256 AND other.source_key <> ${part}.source_key AND other.id <= $known))`;
+
+/**
+ * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
+ * showed and with its parts, except those that other sources have. So is every other page that was drawn from that object.
+ * What was handed in is covered with its file, its document and its parts, except those that others observed, too.
+ *
+ * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
+ * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
+ */
+const coveredSql = (kind: (typeof TARGETS)[number]) => `
+  WITH RECURSIVE named AS (${NAMED[kind]}),
+    pages (id, retrieval) AS (
+      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
+      UNION
+      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
+      UNION
+      SELECT p.id, p.retrieval FROM pages JOIN retrievals drawn ON drawn.id = pages.retrieval
+      JOIN retrievals r ON r.sha256 = drawn.sha256 JOIN page_captures p ON p.retrieval = r.id
+      WHERE p.ledger_entry < $entry
+    ),
+    handed_in (id, retrieval, file) AS (
+      SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      JOIN hand_ins h ON h.retrieval = r.id WHERE h.ledger_entry < $entry
+      UNION
+      SELECT h.id, h.retrieval, h.file FROM named JOIN hand_ins h ON h.file = named.sha256
+      WHERE h.ledger_entry < $entry
+    )
+  SELECT sha256 FROM named
+  UNION
+  SELECT r.sha256 FROM pages JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
+  UNION
+  SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
+  UNION
+  SELECT file FROM handed_in
+  UNION
+  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.id = h.retrieval
+  UNION
+  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.part_of = h.id
+  WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
+    WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
+
+/** Covers the digests of a target, except those whose bytes were given up before. */
+export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
+  const { ledger_entry: entry } = row;
+  const kind = kindOf(row);
+  run(
+    database,
+    `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+     SELECT sha256, $entry FROM (${coveredSql(kind)}) AS covered
+     WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
+    { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] },
+  );
+}
+
+/** Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. */
+export function coverPage(database: WriteDatabase, entry: number): void {
+  run(
+    database,
+    `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+     SELECT part.sha256, held.withholding FROM page_captures p
+     JOIN retrievals document ON document.id = p.retrieval
+     JOIN withheld_objects held ON held.sha256 = document.sha256
+     JOIN retrievals part ON part.part_of = p.id
+     WHERE p.ledger_entry = $entry AND ${isOfPageSql('part')}
+       AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = part.sha256 AND r.ledger_entry < $entry)`,
+    { entry, known: lastCoveredBy(database, entry) },
+  );
+}
+
+/**
+ * Returns the digests that a withholding of a target may have covered at any time: also those of pages that were drawn
+ * later, and parts that others have.
+ */
+export function mayBeCoveredBy(database: ReadDatabase, row: Target): string[] {
+  const kind = kindOf(row);
+  return coveredAtAnyTime[kind](database, { entry: Number.MAX_SAFE_INTEGER, known: 0, [kind]: row[kind] });
+}
+const coveredAtAnyTime = {
+  sha256: selectValues<string, [values: object]>(coveredSql('sha256')),
+  retrieval: selectValues<string, [values: object]>(coveredSql('retrieval')),
+  pack: selectValues<string, [values: object]>(coveredSql('pack')),
+  page: selectValues<string, [values: object]>(coveredSql('page')),
+};
