@@ -45,7 +45,6 @@ function asJson({
   ok,
   head,
   invalid,
-  isListed,
   objects,
   bytes,
   withheld,
@@ -53,22 +52,26 @@ function asJson({
   damaged,
   missing,
   extra,
+  exposed,
+  notes,
 }: VerifiedCopy): object {
   const archive = head && { node: head.node, key: head.verifierKey, entries: head.checkpoint.size };
   const sentence = invalid && { sentence: invalid.message };
   const counts = { objects, bytes, withheld, released, sealed: head?.sealed ?? 0 };
-  return { ok, ...archive, ...sentence, listed: isListed, ...counts, damaged, missing, extra };
+  return { ok, ...archive, ...sentence, ...counts, damaged, missing, extra, exposed, notes };
 }
 
-function* wrongFiles({ damaged, missing, extra }: VerifiedCopy): Generator<string> {
+function* wrongFiles({ damaged, missing, extra, exposed, notes }: VerifiedCopy): Generator<string> {
   for (const path of damaged.slice(0, MAX_LISTED)) yield `damaged  ${escapeForTerminal(path)}`;
   for (const path of missing.slice(0, MAX_LISTED)) yield `missing  ${escapeForTerminal(path)}`;
   for (const path of extra.slice(0, MAX_LISTED)) yield `extra    ${escapeForTerminal(path)}`;
+  for (const path of exposed.slice(0, MAX_LISTED)) yield `exposed  ${escapeForTerminal(path)}`;
+  for (const path of notes.slice(0, MAX_LISTED)) yield `left     ${escapeForTerminal(path)}`;
 }
 
-function sentencesOf({ ok, head, isListed, objects, bytes, ...files }: VerifiedCopy): string {
+function sentencesOf({ ok, head, objects, bytes, ...files }: VerifiedCopy): string {
   const sentences: string[] = [];
-  const { withheld, released, damaged, missing, extra } = files;
+  const { withheld, released, damaged, missing, extra, exposed, notes } = files;
   if (ok && head)
     sentences.push(
       `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${head.node}.`,
@@ -89,9 +92,13 @@ function sentencesOf({ ok, head, isListed, objects, bytes, ...files }: VerifiedC
     sentences.push(
       `${countOf(head.sealed, 'finding is', 'findings are')} sealed: only commitments could be verified.`,
     );
-  if (!isListed)
+  if (exposed.length > 0)
     sentences.push(
-      'The copy has no list of its files, so pages and other files that the ledger does not cover were not verified. Its next sync adds the list.',
+      `${countOf(exposed.length, 'file has', 'files have')} the bytes of an object that is withheld from readers or was released. The next sync removes objects; remove other files yourself.`,
+    );
+  if (notes.length > 0)
+    sentences.push(
+      `${countOf(notes.length, 'file or folder was', 'files or folders were')} left there by a system or an unfinished sync, and ${notes.length === 1 ? 'is' : 'are'} no part of the archive.`,
     );
   if (head) sentences.push(`The checkpoint is signed by ${head.verifierKey}`);
   return sentences.join('\n');

@@ -2,17 +2,19 @@ import pLimit from 'p-limit';
 import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
 import { countOf } from '../../shared/values/counts.ts';
+import { EMPTY_DIGEST } from '../../shared/values/digestPattern.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import { restoreObject } from '../fixity/damages.ts';
 import { parseTilePath, readTile } from '../ledger/tree.ts';
 import type { Log } from '../runtime/log.ts';
-import { counter, currentDamages } from '../store/sqlite/node/blobs.ts';
+import { blobBytes, counter, currentDamages } from '../store/sqlite/node/blobs.ts';
 import { type CopiedFile, countListedFiles, filesOfList } from '../store/sqlite/node/copiedFiles.ts';
 import {
   type CopyRow,
   copiedObjectsAfter,
   countCopiedObjects,
   countEncrypted,
+  insertCopiedObjects,
   isCopied,
   isEncrypted,
   leastRecentlyChecked,
@@ -22,13 +24,15 @@ import {
   setObjectsChecked,
   setObjectUnchecked,
   setReadBack,
+  setSending,
   setSyncedState,
 } from '../store/sqlite/node/copies.ts';
 import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
-import { CopyFiles, isAnnouncement, isOfSystem, isPage } from './copyFiles.ts';
+import { CopyFiles, isAnnouncement, isPage } from './copyFiles.ts';
 import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
+import { isLeftBehind } from './leftFiles.ts';
 import { bringBackIfRead } from './offload/markLost.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
@@ -87,6 +91,7 @@ class Check {
     damaged: 0,
     missing: 0,
     extra: 0,
+    exposed: 0,
     withheld: 0,
     released: 0,
     restored: 0,
@@ -135,8 +140,8 @@ class Check {
       const sentence = `${countOf(this.#lost.length, 'object is', 'objects are')} intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
       await store.write((database) => setCopyError(database, id, sentence));
     }
-    const { damaged, missing, extra } = this.#result;
-    this.#result.ok = damaged + missing + extra === 0;
+    const { damaged, missing, extra, exposed } = this.#result;
+    this.#result.ok = damaged + missing + extra + exposed === 0;
     return this.#result;
   }
 
@@ -310,19 +315,48 @@ class Check {
     await this.#files.sendBatch();
   }
 
-  /** Finds files that no node wrote there. They stay: this program does not know whose they are. */
+  /**
+   * Finds what no node wrote there, and what must not be there in the clear. Files stay: this program does not know whose
+   * they are. Objects that must not be there are removed by the next sync.
+   */
   async #findExtra(): Promise<void> {
-    const { read } = this.#services.store;
-    const own = new Set(filesOfList(read, this.#copy.id).map(({ path }) => path));
-    for await (const { path } of this.#target.list('', this.#run.signal)) {
-      if (path === CHECKPOINT || own.has(path) || this.#files.wrote(path) || isOfSystem(path)) continue;
-      const [, sha256] = OBJECT.exec(path) ?? [];
-      // A sync that was killed leaves objects that no record names yet.
-      if (sha256 !== undefined)
-        if (isCopied(read, this.#copy.id, sha256) || (await this.#digestOf(path)) === sha256) continue;
-      this.#result.extra += 1;
-      this.#name(path, 'extra');
+    const { store } = this.#services;
+    const { id } = this.#copy;
+    const own = new Set(filesOfList(store.read, id).map(({ path }) => path));
+    const exposed: string[] = [];
+    for await (const { path, is } of this.#target.entries(this.#run.signal)) {
+      const isOwn = path === CHECKPOINT || own.has(path) || this.#files.wrote(path);
+      // A link in place of a file was found to be missing, and replaced.
+      if (is === 'folder' || isOwn) continue;
+      const [, named] = OBJECT.exec(path) ?? [];
+      const isKnown = named !== undefined && isCopied(store.read, id, named);
+      if (isKnown && !this.#mustNotBeThere(named)) continue;
+      const sha256 = is === 'file' ? await this.#digestOf(path) : undefined;
+      if (sha256 !== undefined && sha256 !== EMPTY_DIGEST && this.#mustNotBeThere(sha256)) {
+        this.#result.exposed += 1;
+        this.#name(path, 'exposed');
+        if (named === sha256) exposed.push(sha256);
+        // A sync that was killed leaves objects that it did not record.
+      } else if (isKnown || (named !== undefined && named === sha256 && this.#holds(named))) continue;
+      else if (is !== 'file' || !(await isLeftBehind(this.#target, path))) {
+        this.#result.extra += 1;
+        this.#name(path, 'extra');
+      }
     }
+    if (exposed.length === 0) return;
+    await store.write((database) => {
+      insertCopiedObjects(database, id, exposed);
+      setSending(database, { copy: id, isSending: 1 });
+    });
+  }
+
+  /** Whether the bytes of an object must not be in this copy in the clear. */
+  #mustNotBeThere(sha256: string): boolean {
+    return isReleased(this.#services.store.read, sha256) || this.#withheld.encrypts(sha256);
+  }
+
+  #holds(sha256: string): boolean {
+    return blobBytes(this.#services.store.read, sha256) !== undefined;
   }
 
   #count(path: string, found: string | undefined): void {
@@ -331,7 +365,7 @@ class Check {
     this.#name(path, found === undefined ? 'missing' : 'damaged');
   }
 
-  #name(path: string, is: 'damaged' | 'missing' | 'extra'): void {
+  #name(path: string, is: CopyCheck['wrong'][number]['is']): void {
     if (this.#result.wrong.length < MAX_NAMED_FILES) this.#result.wrong.push({ path, is });
   }
 

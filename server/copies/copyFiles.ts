@@ -34,7 +34,7 @@ import {
 } from '../store/sqlite/node/copiedFiles.ts';
 import { copyById } from '../store/sqlite/node/copies.ts';
 import { type CopyServices, claimBytes, readClaim, requireSameHistory } from './claim.ts';
-import { CLAIM, encryptedDigest, newTiles, recordsFiles, statePath } from './copyPaths.ts';
+import { CLAIM, encryptedDigest, newTiles, objectPath, recordsFiles, statePath } from './copyPaths.ts';
 import { PAGE_FILES, PAGE_FOLDERS } from './pages/pagePaths.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
@@ -102,8 +102,7 @@ export class CopyFiles {
     [this.#batch, this.#batchBytes] = [[], 0];
     if (files.length === 0) return;
     this.#signal?.throwIfAborted();
-    this.#list ??= this.#target.digestOf(LIST, this.#signal).then((found) => found?.sha256);
-    const list = await this.#list;
+    const list = await this.#listDigest();
     if (list !== undefined) await this.#announce(list, files);
     await this.#services.store.write((database) => {
       for (const { path, sha256 } of files)
@@ -185,6 +184,24 @@ export class CopyFiles {
       Array.from({ length: Math.min(this.#target.concurrency, files.length) }, sendNext),
     );
     for (const each of ended) if (each.status === 'rejected') throw each.reason;
+  }
+
+  /** Says, signed, which objects are sent next, to a copy that is complete: no record there names them yet. */
+  async announceObjects(digests: readonly string[]): Promise<void> {
+    const list = await this.#listDigest();
+    if (list === undefined) return;
+    for (let first = 0; first < digests.length; first += BATCH_FILES) {
+      const batch = digests.slice(first, first + BATCH_FILES);
+      await this.#announce(
+        list,
+        batch.map((sha256) => ({ path: objectPath(sha256), sha256 })),
+      );
+    }
+  }
+
+  #listDigest(): Promise<string | undefined> {
+    this.#list ??= this.#target.digestOf(LIST, this.#signal).then((found) => found?.sha256);
+    return this.#list;
   }
 
   /** Says, signed, that files may from now on be as they are here, whatever a list says. */
@@ -373,11 +390,6 @@ function isPart({ place }: CopiedFile): boolean {
 
 export function isPage(path: string): boolean {
   return PAGE_FILES.includes(path) || PAGE_FOLDERS.some((folder) => path.startsWith(folder));
-}
-
-/** Whether a file system or its viewer leaves such a file in any folder, or a sync that was killed. */
-export function isOfSystem(path: string): boolean {
-  return /(^|\/)(\.partial-[^/]*|\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini)$/.test(path);
 }
 
 /** Whether a node writes such a file and lists it. */

@@ -313,6 +313,7 @@ class Sync {
       this.#bytes += bytes;
       this.#run.progress(this.#bytes, null);
     };
+    await this.#files.announceObjects(batch);
     const { sent, damaged } = await sendObjects(store, this.#target, batch, {
       signal: this.#run.signal,
       onBytes,

@@ -3,9 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
-import { FILES, isOlder, LIST, openAnnouncement, openList, parseLines } from '../../shared/proof/fileList.ts';
+import {
+  FILES,
+  isOlder,
+  LIST,
+  type ListedFile,
+  openAnnouncement,
+  openList,
+  parseLines,
+  partPath,
+} from '../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
+import { isDigest } from '../../shared/values/digestPattern.ts';
 import { checkDump, type DumpHead, NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
@@ -14,7 +24,6 @@ import { framedLeaf, GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { readCopiedNote } from './claim.ts';
-import { isOfSystem } from './copyFiles.ts';
 import {
   CHECKPOINT,
   CLAIM,
@@ -22,10 +31,11 @@ import {
   encryptedPath,
   OBJECTS,
   objectPath,
-  recordsFiles,
   statePath,
   WITHHELD,
 } from './copyPaths.ts';
+import { isLeftBehind } from './leftFiles.ts';
+import { INDEX } from './pages/pagePaths.ts';
 import { assembleDump, folderForLargeFiles } from './restore.ts';
 import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
 
@@ -36,8 +46,6 @@ export interface VerifiedCopy {
   head: DumpHead | undefined;
   /** Why the records could not be verified. */
   invalid: Error | undefined;
-  /** Whether the copy has a list of its files. One that an earlier release made gets it with its next sync. */
-  isListed: boolean;
   objects: number;
   bytes: number;
   /** Objects that the copy holds encrypted, because they are withheld. The signed list has the digests of their files. */
@@ -47,8 +55,12 @@ export interface VerifiedCopy {
   /** Objects by their digest, and other files by their path. */
   damaged: string[];
   missing: string[];
-  /** Files that no node wrote there. They are only known if there is a list. */
+  /** Whatever no node wrote there: files, links, pipes. They are only known if the list is complete. */
   extra: string[];
+  /** Files that have the bytes of an object that is withheld from readers, or was given up. */
+  exposed: string[];
+  /** What systems and unfinished syncs leave, and empty folders. They are no part of the archive and do no harm. */
+  notes: string[];
 }
 
 interface Run {
@@ -58,8 +70,9 @@ interface Run {
 
 /**
  * Verifies a copy without a node: the signature of its checkpoint, every record against its ledger entry, every tile
- * against the entries, every object that the records name against its digest, and every other file against the signed list.
- * Objects that the ledger records as damaged or as released may be missing, and those that the list has encrypted.
+ * against the entries, every object that the records name against its digest, and every other file against the signed list,
+ * which every copy has. Whatever else is there is named. Objects that the ledger records as damaged may be missing; those
+ * that it records as released, or that the list has encrypted, must not be there in the clear.
  *
  * @throws CopyError, DumpError
  */
@@ -74,7 +87,6 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
       ok: false,
       head: undefined,
       invalid: undefined,
-      isListed: list.isListed,
       objects: 0,
       bytes: 0,
       withheld: 0,
@@ -82,6 +94,8 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
       damaged: [...list.damaged],
       missing: [...list.missing],
       extra: [],
+      exposed: [],
+      notes: [],
     };
     try {
       const { chunks } = await assembleDump(target, folder, run.signal);
@@ -94,12 +108,13 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
     }
     result.withheld = expectEncrypted(expected);
     await compare(target, expected, result, { ...run, isComplete: list.isComplete });
-    if (list.isComplete) await findExtra(target, { expected, size, result, ...run });
-    const { invalid, damaged, missing, extra } = result;
+    if (list.isComplete) await findExtra(target, { expected, result, ...run });
+    const { invalid, damaged, missing, extra, exposed } = result;
     // A file that differs says more than what its records are found to lack.
-    if (invalid && damaged.length + missing.length === 0) throw invalid;
-    for (const each of [damaged, missing, extra]) each.sort();
-    result.ok = !invalid && damaged.length + missing.length + extra.length === 0;
+    if (invalid && damaged.length + missing.length + extra.length === 0) throw invalid;
+    for (const each of [damaged, missing, extra, exposed, result.notes]) each.sort();
+    result.ok =
+      list.isComplete && !invalid && damaged.length + missing.length + extra.length + exposed.length === 0;
     return result;
   } finally {
     expected.close();
@@ -122,13 +137,17 @@ async function keysIn(target: CopyTarget, state: string): Promise<string[]> {
 
 const MAX_HEADER_BYTES = 65_536;
 
-/** Expects no object in the clear that the signed list has encrypted. Returns their number. */
+/**
+ * Expects no object in the clear that the signed list has encrypted, unless a sync was about to send it so. Returns their
+ * number.
+ */
 function expectEncrypted(expected: ExpectedFiles): number {
   let count = 0;
   for (const { path } of expected.below(WITHHELD)) {
     const sha256 = encryptedDigest(path);
     if (sha256 === undefined) continue;
     expected.remove(objectPath(sha256));
+    expected.forbid(sha256);
     count += 1;
   }
   return count;
@@ -150,7 +169,7 @@ async function compare(
       result.withheld += 1;
       return;
     }
-    const name = isObject ? path.slice(OBJECTS.length) : path;
+    const name = nameOf(path);
     if (!found) result.missing.push(name);
     else if (found.sha256 !== sha256 && !expected.isAllowed(path, found.sha256)) result.damaged.push(name);
     if (!isObject) return;
@@ -159,30 +178,50 @@ async function compare(
   });
 }
 
-const NAMED_BY_DIGEST = /^(?:archive|files)\/([0-9a-f]{64})$/;
-
-/** Finds files that no node wrote there. */
+/** Finds what no node wrote there, and what must not be there in the clear. */
 async function findExtra(
   target: CopyTarget,
-  { expected, size, result, signal }: Run & { expected: ExpectedFiles; size: number; result: VerifiedCopy },
+  { expected, result, signal }: Run & { expected: ExpectedFiles; result: VerifiedCopy },
 ): Promise<void> {
-  // The checkpoint covers them, also if a sync was killed before it wrote its own.
-  const covered = new Set([
-    CHECKPOINT,
-    statePath(size),
-    ...[...recordsFiles(size, size)].map(({ path }) => path),
-  ]);
-  for await (const { path } of target.list('', signal)) {
-    if (covered.has(path) || isOfSystem(path) || expected.has(path)) continue;
-    const found = await target.digestOf(path, signal);
-    if (!found || expected.isAllowed(path, found.sha256)) continue;
-    // A sync that was killed leaves objects that no record names yet, and parts of a list: both are named by their digest.
-    const [, named] = NAMED_BY_DIGEST.exec(path) ?? [];
-    if (named === found.sha256) continue;
-    // Without the records it is not known which objects belong here.
-    if (named !== undefined && path.startsWith(OBJECTS) && result.invalid) result.damaged.push(named);
-    else result.extra.push(path);
+  const missing = new Set(result.missing);
+  for await (const { path, is } of target.entries(signal)) {
+    const isUnnamed = path !== CHECKPOINT && !expected.has(path);
+    if (is === 'folder') result.notes.push(path);
+    else if (is === 'other') {
+      // A link in place of a file is named as that missing file.
+      if (isUnnamed || !missing.has(nameOf(path))) result.extra.push(path);
+    } else if (isUnnamed) await judgeUnnamed(target, path, { expected, result, signal });
   }
+}
+
+/** Judges a file that neither the records nor the list name. */
+async function judgeUnnamed(
+  target: CopyTarget,
+  path: string,
+  { expected, result, signal }: Pick<Run, 'signal'> & { expected: ExpectedFiles; result: VerifiedCopy },
+): Promise<void> {
+  const { sha256 = '', bytes = 0 } = (await target.digestOf(path, signal)) ?? {};
+  const isObject = path === objectPath(sha256);
+  if (expected.isAllowed(path, sha256)) return;
+  if (bytes > 0 && expected.isForbidden(sha256)) result.exposed.push(path);
+  // Without the records it is not known which objects belong here.
+  else if (isObject && (result.invalid || expected.wasSent(path, sha256))) return;
+  else if ((await isLeftBehind(target, path)) || (await isFormerPart(target, { path, sha256 })))
+    result.notes.push(path);
+  else result.extra.push(path);
+}
+
+/** Whether a file is a part of a list, which a sync that was killed leaves: nothing but digests and paths. */
+async function isFormerPart(target: CopyTarget, { path, sha256 }: ListedFile): Promise<boolean> {
+  if (path !== partPath(sha256)) return false;
+  const part = await read(target, path);
+  return part !== undefined && ifValid(() => parseLines(part.toString())) !== undefined;
+}
+
+/** An object is named by its digest, another file by its path. */
+function nameOf(path: string): string {
+  const name = path.slice(OBJECTS.length);
+  return isDigest(name) && path.startsWith(OBJECTS) ? name : path;
 }
 
 /**
@@ -202,9 +241,15 @@ async function readDump(
     if (kind === 'entry') tiles.add(value as unknown as LedgerEntry);
     else named.add(step.value);
   }
-  for (const sha256 of named.withoutBytes()) expected.remove(objectPath(sha256));
+  for (const sha256 of named.withoutBytes()) {
+    expected.remove(objectPath(sha256));
+    if (named.released.has(sha256)) expected.forbid(sha256);
+    else expected.allow(objectPath(sha256), sha256);
+  }
+  // Readers look into a copy with pages.
+  if (expected.has(INDEX)) for (const sha256 of named.withheld()) expected.forbid(sha256);
   for (const { path, sha256 } of tiles.finish()) expected.add(path, sha256);
-  return { head: step.value, released: named.released };
+  return { head: step.value, released: named.released.size };
 }
 
 /** A tile as it must be. */
@@ -265,8 +310,6 @@ const NEXT = /^files\/next-[0-9a-f]{64}$/;
 
 /** What the list of a copy says, and what is wrong with the list itself. */
 interface ReadList {
-  /** Whether the copy was made with a list. */
-  isListed: boolean;
   /** Whether the list was verified, so that everything else can be. */
   isComplete: boolean;
   damaged: string[];
@@ -285,11 +328,11 @@ async function readFileList(
   { note, keys }: { note: string; keys: readonly string[] },
   expected: ExpectedFiles,
 ): Promise<ReadList> {
-  const result: ReadList = { isListed: true, isComplete: false, damaged: [], missing: [] };
+  const result: ReadList = { isComplete: false, damaged: [], missing: [] };
   const bytes = await read(target, LIST);
   if (!bytes) {
-    result.isListed = await hasParts(target);
-    if (result.isListed) result.missing.push(LIST);
+    // A node writes no checkpoint to a copy without the list that belongs to it.
+    result.missing.push(LIST);
     return result;
   }
   const checkpoint = firstOf(keys, (key) => openCheckpoint(note, key, nodeCrypto));
@@ -316,7 +359,10 @@ async function readFileList(
   return result;
 }
 
-/** What a sync was about to write when it was killed. A statement about another list is harmless, but amends nothing. */
+/**
+ * What a sync was about to write when it was killed. A statement about another list amends nothing. It still says of an
+ * object, which has one version only, that the archive sent it.
+ */
 async function readAnnouncements(
   target: CopyTarget,
   { key, list }: { key: string; list: string },
@@ -328,13 +374,10 @@ async function readAnnouncements(
     const announced = ifValid(() => openAnnouncement(bytes.toString(), key, nodeCrypto));
     if (!announced) continue;
     expected.allow(path, hash('sha256', bytes));
-    if (announced.amends === list) for (const file of announced.files) expected.allow(file.path, file.sha256);
+    for (const { path, sha256 } of announced.files)
+      if (announced.amends === list) expected.allow(path, sha256);
+      else expected.setSent(path, sha256);
   }
-}
-
-async function hasParts(target: CopyTarget): Promise<boolean> {
-  for await (const _ of target.list(FILES)) return true;
-  return false;
 }
 
 /** What is larger than anything a node writes is read as if it were empty. */

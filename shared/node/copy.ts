@@ -215,15 +215,17 @@ export const copyCheckSchema = namedObject('CopyCheck', {
   missing: z.int(),
   /** Files that are in the place and that no node wrote there. They stay. */
   extra: z.int(),
+  /** Files with the bytes of an object that is withheld from readers of the copy, or was given up. The next sync removes objects. */
+  exposed: z.int(),
   /** Withheld objects that the copy holds encrypted. A complete check read them back. */
   withheld: z.int().min(0),
   /** Objects that were given up. No copy need hold them. */
   released: z.int().min(0),
   /** Objects that were damaged on this machine and intact in the copy, and were put back here. */
   restored: z.int(),
-  /** The first of the files that were damaged, missing or extra. */
+  /** The first of the files that were damaged, missing, extra or exposed. */
   wrong: z
-    .array(z.strictObject({ path: z.string(), is: z.enum(['damaged', 'missing', 'extra']) }))
+    .array(z.strictObject({ path: z.string(), is: z.enum(['damaged', 'missing', 'extra', 'exposed']) }))
     .max(MAX_NAMED_FILES),
 });
 export type CopyCheck = z.output<typeof copyCheckSchema>;

@@ -87,6 +87,7 @@ const LINE = /^([0-9a-f]{64}) {2}([\w.-]+(?:\/[\w.-]+)*)$/;
 
 /** Parses the lines of a part. @throws ProofError if one is not as a node writes them */
 export function parseLines(text: string): ListedFile[] {
+  if (text !== '' && !text.endsWith('\n')) throw new ProofError('The last line of the list is incomplete.');
   return text
     .split('\n')
     .slice(0, -1)

@@ -132,7 +132,11 @@ describe.each(['withheld', 'shown again'] as const)('after something is %s', (ch
           );
           const when = `step ${at}`;
           expect(await holds(), when).toBe(true);
-          expect(await verified(place), when).toMatchObject({ ok: true, damaged: [], missing: [] });
+          const found = await verified(place);
+          expect(found, when).toMatchObject({ damaged: [], missing: [], extra: [] });
+          // Until it is removed, what is withheld is there in the clear, and nothing else is wrong.
+          if (!found.ok) expect(found.exposed, when).toEqual([`archive/${sha256}`]);
+          if (!found.ok) expect([change, isWhole], when).toEqual(['withheld', false]);
           if (!isWhole) await sync();
           expect(await filesWith(place, SECRET), when).toEqual(expected);
           expect(await holds(), when).toBe(true);

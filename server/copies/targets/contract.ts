@@ -6,6 +6,7 @@ import {
   digestOfStream,
   OwnDiskError,
   type RawTarget,
+  type TargetEntry,
   writeVerified,
 } from './target.ts';
 
@@ -36,6 +37,7 @@ export function contractOf(raw: RawTarget): CopyTarget {
   };
   return {
     name: raw.name,
+    isFolder: raw.isFolder,
     concurrency: raw.concurrency,
     put: (path, payload, options) => explained(() => raw.put(path, payload, options), options.signal),
     flush: () => explained(() => raw.flush()),
@@ -59,11 +61,26 @@ export function contractOf(raw: RawTarget): CopyTarget {
         throw explain(error, signal);
       }
     },
+    async *entries(signal) {
+      try {
+        yield* raw.entries?.(signal) ?? filesOf(raw, signal);
+      } catch (error) {
+        throw explain(error, signal);
+      }
+    },
     remove: (paths) => explained(() => raw.remove(paths)),
     purge: (paths) => explained(() => raw.purge(paths)),
     forgetVersions: (paths) => explained(() => raw.forgetVersions(paths)),
     close: () => raw.close(),
   };
+}
+
+/** Yields the objects of a bucket. Consoles of object stores show a folder that is an object of no bytes. */
+async function* filesOf(raw: RawTarget, signal?: AbortSignal): AsyncGenerator<TargetEntry> {
+  for await (const { path, bytes } of raw.list('', signal)) {
+    const isFolder = bytes === 0 && (path === '' || path.endsWith('/'));
+    if (path !== '' || !isFolder) yield { path, is: isFolder ? 'folder' : 'file' };
+  }
 }
 
 /** Passes a stream on with other errors. One that is closed before its end has failed. */

@@ -12,6 +12,8 @@ export interface FileTask {
   to?: { file: string; mode: number; createsParents: boolean } | undefined;
   /** Reading ends one byte after this many, so that a wrong file cannot fill a disk. */
   maxBytes: number;
+  /** Whether a symbolic link counts as no file. In a copy, it would be what somebody else made of one. */
+  refusesLinks?: boolean;
 }
 
 /** The digest of what was read, or why a file could not be read or written. */
@@ -23,6 +25,7 @@ export type FileResult =
 export const NO_FILE = 'ENOFILE';
 /** Opening a pipe does not wait for another program then. Windows does not have it. */
 const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
 
 /** The place of an error. */
 class FailedAt extends Error {
@@ -44,9 +47,10 @@ let buffer: Buffer | undefined;
  *
  * @throws errors that no file system call made
  */
-export function copyFileSync({ from, to, maxBytes }: FileTask): FileResult {
+export function copyFileSync({ from, to, maxBytes, refusesLinks = false }: FileTask): FileResult {
   try {
-    const source = at('read', () => openSync(from, READ_ONLY));
+    const flags = READ_ONLY | (refusesLinks ? NO_LINK : 0);
+    const source = at('read', () => openSync(from, flags));
     try {
       at('read', () => requireFile(source, from));
       if (to === undefined) return copyBytes(source, undefined, maxBytes);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, lstat, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -29,6 +29,7 @@ import {
   type RawTarget,
   readVerified,
   type StoredPayload,
+  type TargetEntry,
   type TargetFile,
 } from './target.ts';
 
@@ -58,13 +59,14 @@ export async function openFolder(folder: string, { isNew }: { isNew: boolean }):
   };
   return {
     name: folder,
+    isFolder: true,
     // Enough for each thread to have the next file waiting.
     concurrency: 2 * MAX_THREADS,
     sentenceOf,
     put: (path, payload, { signal }) => writer.put(path, payload, signal),
     flush: () => writer.flush(),
     digestOf: async (path, signal, onBytes) => {
-      const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY };
+      const task = { from: join(folder, path), maxBytes: Number.POSITIVE_INFINITY, refusesLinks: true };
       const found = await foundBy(await writer.copyFile(task, signal));
       if (found) onBytes?.(found.bytes);
       return found;
@@ -74,6 +76,7 @@ export async function openFolder(folder: string, { isNew }: { isNew: boolean }):
         from: join(folder, path),
         to: { file, mode: 0o600, createsParents: true },
         maxBytes: bytes,
+        refusesLinks: true,
       };
       let isIntact = false;
       try {
@@ -87,6 +90,7 @@ export async function openFolder(folder: string, { isNew }: { isNew: boolean }):
     },
     read: async (path, _signal, range) => (await openIfPresent(join(folder, path), range)) ?? absent(),
     list: (below) => listFiles(folder, below, absent),
+    entries: () => entriesIn(folder, '', absent),
     remove: async (paths) => {
       for (const path of paths) await rm(join(folder, path), { force: true });
     },
@@ -123,7 +127,7 @@ async function requireFolder(folder: string): Promise<FolderIdentity> {
 /** The file is opened when the stream is first read, so that a stream that nobody reads leaves none open. */
 async function openIfPresent(file: string, range: Range | undefined): Promise<Readable | undefined> {
   try {
-    if (!(await stat(file)).isFile()) return undefined;
+    if (!(await lstat(file)).isFile()) return undefined;
     await access(file, constants.R_OK);
   } catch (error) {
     if (!ABSENT.has(errorCode(error))) throw error;
@@ -142,17 +146,29 @@ async function* listFiles(
   below: string,
   absent: () => Promise<undefined>,
 ): AsyncGenerator<TargetFile> {
+  for await (const { path, is } of entriesIn(folder, below, absent)) {
+    // It may have been removed meanwhile.
+    const found = is === 'file' ? await orIfMissing(stat(join(folder, path)), undefined) : undefined;
+    if (found) yield { path, bytes: found.size };
+  }
+}
+
+/** Yields what is below a folder; a folder itself if it is empty. Links are not followed. */
+async function* entriesIn(
+  folder: string,
+  below: string,
+  absent: () => Promise<undefined>,
+): AsyncGenerator<TargetEntry> {
   const entries = await orIfMissing(opendir(join(folder, below)), undefined);
   if (!entries) return absent();
+  let isEmpty = true;
   for await (const entry of entries) {
+    isEmpty = false;
     const path = `${below}${entry.name}`;
-    if (entry.isDirectory()) yield* listFiles(folder, `${path}/`, absent);
-    else if (entry.isFile()) {
-      // It may have been removed meanwhile.
-      const found = await orIfMissing(stat(join(folder, path)), undefined);
-      if (found) yield { path, bytes: found.size };
-    }
+    if (entry.isDirectory()) yield* entriesIn(folder, `${path}/`, absent);
+    else yield { path, is: entry.isFile() ? 'file' : 'other' };
   }
+  if (isEmpty && below !== '') yield { path: below, is: 'folder' };
 }
 
 /** What a disk that is not there reports, or a drive on the network that does not answer. */

@@ -45,6 +45,7 @@ export function openBucket(address: BucketAddress): RawTarget {
   const remover = new ObjectRemover(client, { Bucket, prefix });
   return {
     name,
+    isFolder: false,
     concurrency: 16,
     sentenceOf: (error) => sentenceOfBucket(error, { name, bucket: Bucket, endpoint }),
     put: async (path, payload, { type, signal }) => {

@@ -32,6 +32,13 @@ export interface TargetFile {
   bytes: number;
 }
 
+/** Anything in the place of a copy. What is no regular file is a link, a pipe, or a folder without anything in it. */
+export interface TargetEntry {
+  /** That of a folder ends with `/`. */
+  path: string;
+  is: 'file' | 'folder' | 'other';
+}
+
 /**
  * A place that holds copies: a folder or a bucket. Paths are relative and use `/`. No method depends on conditional
  * writes, because not every object store has them.
@@ -51,6 +58,8 @@ export interface TargetFile {
 export interface CopyTarget {
   /** How it is called in messages. Contains no secret. */
   readonly name: string;
+  /** Whether it is a folder, in which systems leave files of their own. */
+  readonly isFolder: boolean;
   /** How many files should be put or read at once. */
   readonly concurrency: number;
   /**
@@ -79,6 +88,8 @@ export interface CopyTarget {
   fetch(path: string, into: FetchedFile, signal?: AbortSignal): Promise<boolean>;
   /** Lists the files below a folder such as `archive/`, in no particular order. */
   list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
+  /** Lists everything that is there, in no particular order. */
+  entries(signal?: AbortSignal): AsyncIterable<TargetEntry>;
   /** Removes files, which may not exist. A power failure may bring them back. */
   remove(paths: readonly string[]): Promise<void>;
   /**
@@ -114,8 +125,8 @@ export interface FoundFile {
  * A kind of place as it is by itself: its errors are those of the file system or of a client. `contractOf` makes a target
  * of it. A place that can hash or fetch a file better than by reading a stream does so itself.
  */
-export type RawTarget = Omit<CopyTarget, 'digestOf' | 'fetch'> &
-  Partial<Pick<CopyTarget, 'digestOf' | 'fetch'>> & {
+export type RawTarget = Omit<CopyTarget, 'digestOf' | 'fetch' | 'entries'> &
+  Partial<Pick<CopyTarget, 'digestOf' | 'fetch' | 'entries'>> & {
     /** Returns what to tell the owner of an error; undefined if it is not known. */
     sentenceOf(error: unknown): string | undefined;
   };

@@ -251,7 +251,7 @@ function cleanedSentence({
   return sentences.length > 0 ? sentences.join(' ') : undefined;
 }
 
-function sentenceOf({ ok, checked, damaged, missing, extra, restored, wrong }: CopyCheck): string {
+function sentenceOf({ ok, checked, damaged, missing, extra, exposed, restored, wrong }: CopyCheck): string {
   const sentences = [`${countOf(checked, 'file was', 'files were')} read back.`];
   if (ok) sentences.push('All are intact.');
   if (damaged > 0)
@@ -261,6 +261,10 @@ function sentenceOf({ ok, checked, damaged, missing, extra, restored, wrong }: C
   if (extra > 0)
     sentences.push(
       `${countOf(extra, 'file does', 'files do')} not belong to the copy. Remove any that you did not put there.`,
+    );
+  if (exposed > 0)
+    sentences.push(
+      `${countOf(exposed, 'file has', 'files have')} bytes that are withheld or were released. The next sync removes objects; remove other files yourself.`,
     );
   if (wrong.length > 0) sentences.push(`${wrong.map(({ path }) => path).join(', ')}.`);
   if (restored > 0)

@@ -144,6 +144,8 @@ export class ExpectedFiles {
     database.exec(`
       CREATE TABLE expected (path TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
       CREATE TABLE allowed (path TEXT, sha256 TEXT, PRIMARY KEY (path, sha256)) WITHOUT ROWID;
+      CREATE TABLE sent (path TEXT, sha256 TEXT, PRIMARY KEY (path, sha256)) WITHOUT ROWID;
+      CREATE TABLE forbidden (sha256 TEXT PRIMARY KEY) WITHOUT ROWID;
       BEGIN`);
     this.#database = database;
     this.#statements = {
@@ -155,6 +157,10 @@ export class ExpectedFiles {
       ),
       allow: database.prepare('INSERT OR IGNORE INTO allowed (path, sha256) VALUES (?, ?)'),
       isAllowed: database.prepare('SELECT 1 FROM allowed WHERE path = ? AND sha256 = ?'),
+      send: database.prepare('INSERT OR IGNORE INTO sent (path, sha256) VALUES (?, ?)'),
+      wasSent: database.prepare('SELECT 1 FROM sent WHERE path = ? AND sha256 = ?'),
+      forbid: database.prepare('INSERT OR IGNORE INTO forbidden (sha256) VALUES (?)'),
+      isForbidden: database.prepare('SELECT 1 FROM forbidden WHERE sha256 = ?'),
     };
   }
 
@@ -177,6 +183,24 @@ export class ExpectedFiles {
 
   isAllowed(path: string, sha256: string): boolean {
     return this.#statements.isAllowed.get(path, sha256) !== undefined;
+  }
+
+  /** Something signed says that the archive sent such a file once, perhaps long before the list was written. */
+  setSent(path: string, sha256: string): void {
+    this.#statements.send.run(path, sha256);
+  }
+
+  wasSent(path: string, sha256: string): boolean {
+    return this.#statements.wasSent.get(path, sha256) !== undefined;
+  }
+
+  /** No file may have these bytes, whatever its name, unless it is allowed. */
+  forbid(sha256: string): void {
+    this.#statements.forbid.run(sha256);
+  }
+
+  isForbidden(sha256: string): boolean {
+    return this.#statements.isForbidden.get(sha256) !== undefined;
   }
 
   /** Yields all files in the order of their paths. */

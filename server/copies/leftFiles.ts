@@ -1,0 +1,32 @@
+import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
+
+/** What a sync that was killed leaves in the folder of a copy. */
+const UNFINISHED = /^\.partial-[0-9a-f]{16}-\d+$/;
+/** What file managers leave. No server gives these names a type that a browser shows. */
+const SYSTEM = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/;
+/** macOS keeps attributes of a file beside it, on disks that cannot hold them. */
+const APPLE_DOUBLE = /(?:^|\/)\._[^/]+$/;
+const APPLE_DOUBLE_MAGIC = Buffer.from([0x00, 0x05, 0x16, 0x07, 0x00, 0x02, 0x00, 0x00]);
+const MAX_APPLE_DOUBLE_BYTES = 1_048_576;
+/** The beginning of an element: with it, a browser could show the file as a page if its name ends so. */
+const MARKUP = /<[a-z!?/]/i;
+
+/**
+ * Whether a file is one that an operating system or a sync that was killed leaves in a folder, and that nobody can be
+ * shown as a part of the archive. Neither writes to a bucket under such names.
+ *
+ * @throws CopyError
+ */
+export async function isLeftBehind(target: CopyTarget, path: string): Promise<boolean> {
+  if (!target.isFolder) return false;
+  if (UNFINISHED.test(path) || SYSTEM.test(path)) return true;
+  if (!APPLE_DOUBLE.test(path)) return false;
+  try {
+    const bytes = await readBytes(target, path, MAX_APPLE_DOUBLE_BYTES);
+    if (!bytes?.subarray(0, APPLE_DOUBLE_MAGIC.length).equals(APPLE_DOUBLE_MAGIC)) return false;
+    return !MARKUP.test(bytes.toString('latin1'));
+  } catch (error) {
+    if (error instanceof InvalidCopyError) return false;
+    throw error;
+  }
+}
