@@ -26,7 +26,7 @@ export async function verifyCopyAt(
   } catch (error) {
     if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
     progress.clear();
-    if (json) print(JSON.stringify({ ok: false, sentence: error.message }));
+    if (json) print(JSON.stringify({ ok: false, verdict: 'altered', claims: [], sentence: error.message }));
     else printError(invalidRecords(target.name, error));
     return 1;
   } finally {
@@ -43,6 +43,8 @@ function invalidRecords(name: string, error: Error): string {
 
 function asJson({
   ok,
+  verdict,
+  claims,
   head,
   invalid,
   objects,
@@ -58,7 +60,7 @@ function asJson({
   const archive = head && { node: head.node, key: head.verifierKey, entries: head.checkpoint.size };
   const sentence = invalid && { sentence: invalid.message };
   const counts = { objects, bytes, withheld, released, sealed: head?.sealed ?? 0 };
-  return { ok, ...archive, ...sentence, ...counts, damaged, missing, extra, exposed, notes };
+  return { ok, verdict, claims, ...archive, ...sentence, ...counts, damaged, missing, extra, exposed, notes };
 }
 
 function* wrongFiles({ damaged, missing, extra, exposed, notes }: VerifiedCopy): Generator<string> {

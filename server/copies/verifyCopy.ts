@@ -15,6 +15,7 @@ import {
 } from '../../shared/proof/fileList.ts';
 import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
+import { type Claim, type ClaimId, decide, type Verdict } from '../../shared/proof/verdict.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { checkDump, type DumpHead, NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
@@ -41,7 +42,10 @@ import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.t
 
 /** What verifying a copy found. */
 export interface VerifiedCopy {
+  /** Whether the verdict is `intact`. */
   ok: boolean;
+  verdict: Verdict;
+  claims: readonly Claim<ClaimId<'copy'>>[];
   /** undefined if the records could not be verified because files are damaged or missing. */
   head: DumpHead | undefined;
   /** Why the records could not be verified. */
@@ -61,6 +65,37 @@ export interface VerifiedCopy {
   exposed: string[];
   /** What systems and unfinished syncs leave, and empty folders. They are no part of the archive and do no harm. */
   notes: string[];
+}
+
+/** What is claimed of a copy, from what was found in it. */
+function claimsOf(
+  { head, invalid, damaged, missing, extra, exposed, objects }: VerifiedCopy,
+  { isComplete }: ReadList,
+): VerifiedCopy['claims'] {
+  const wrong = [...damaged, ...missing];
+  const wrongObjects = wrong.filter(isDigest).length;
+  const wrongFiles = wrong.length - wrongObjects + extra.length + exposed.length;
+  const claim = (id: ClaimId<'copy'>, name: string, holds: boolean, detail = ''): Claim<ClaimId<'copy'>> => ({
+    id,
+    name,
+    state: holds ? 'holds' : 'fails',
+    detail,
+  });
+  const why = invalid?.message ?? '';
+  return [
+    claim('key', 'The key is well formed.', head !== undefined, head?.verifierKey ?? why),
+    claim('checkpoint', 'The key signed the checkpoint.', head !== undefined, why),
+    claim('records', 'Every record is the one that its ledger entry covers.', head !== undefined, why),
+    claim('list', 'The same key signed a list of all files for this checkpoint.', isComplete),
+    claim('files', 'Every file is in the list, and nothing else is there.', wrongFiles === 0),
+    claim('objects', 'Every object that the records name has its digest.', wrongObjects === 0, `${objects}`),
+    {
+      id: 'stated',
+      name: 'Sources, rounds and cases are as the archive wrote them.',
+      state: 'claimed',
+      detail: 'The key signed their digest in the list. No ledger entry covers them.',
+    },
+  ];
 }
 
 interface Run {
@@ -85,6 +120,8 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
     const list = await readFileList(target, { note, keys }, expected);
     const result: VerifiedCopy = {
       ok: false,
+      verdict: 'unknown',
+      claims: [],
       head: undefined,
       invalid: undefined,
       objects: 0,
@@ -113,8 +150,9 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
     // A file that differs says more than what its records are found to lack.
     if (invalid && damaged.length + missing.length + extra.length === 0) throw invalid;
     for (const each of [damaged, missing, extra, exposed, result.notes]) each.sort();
-    result.ok =
-      list.isComplete && !invalid && damaged.length + missing.length + extra.length + exposed.length === 0;
+    result.claims = claimsOf(result, list);
+    result.verdict = decide('copy', result.claims).verdict;
+    result.ok = result.verdict === 'intact';
     return result;
   } finally {
     expected.close();
