@@ -239,11 +239,14 @@ async function judgeUnnamed(
   { expected, result, signal }: Pick<Run, 'signal'> & { expected: ExpectedFiles; result: VerifiedCopy },
 ): Promise<void> {
   const { sha256 = '', bytes = 0 } = (await target.digestOf(path, signal)) ?? {};
-  const isObject = path === objectPath(sha256);
+  const object = objectPath(sha256);
   if (expected.isAllowed(path, sha256)) return;
-  if (bytes > 0 && expected.isForbidden(sha256)) result.exposed.push(path);
+  // A sync sends in the clear what is shown again.
+  const isForbidden = expected.isForbidden(sha256) && !expected.isAllowed(object, sha256);
+  if (bytes > 0 && isForbidden) result.exposed.push(path);
+  else if (path === object && (result.invalid || expected.wasSent(path, sha256))) return;
   // Without the records it is not known which objects belong here.
-  else if (isObject && (result.invalid || expected.wasSent(path, sha256))) return;
+  else if (result.invalid && nameOf(path) !== path) result.damaged.push(nameOf(path));
   else if ((await isLeftBehind(target, path)) || (await isFormerPart(target, { path, sha256 })))
     result.notes.push(path);
   else result.extra.push(path);
