@@ -118,8 +118,8 @@ function flaky(place: RawTarget, plan: FaultPlan): RawTarget {
     if (fault) throw fault.error;
     return result;
   };
-  // Without its own ways to hash and to fetch, everything is read as streams, whose bytes are counted here.
-  const { digestOf: _digestOf, fetch: _fetch, ...rest } = place;
+  // Without its own ways to hash, fetch and list, everything is read as streams and lists, which are counted here.
+  const { digestOf: _digestOf, fetch: _fetch, entries: _entries, ...rest } = place;
   return {
     ...rest,
     put: (path, payload, options) =>
