@@ -328,26 +328,30 @@ class Check {
       const isOwn = path === CHECKPOINT || own.has(path) || this.#files.wrote(path);
       // A link in place of a file was found to be missing, and replaced.
       if (is === 'folder' || isOwn) continue;
+      const wrong = await this.#judgeUnnamed(path, is === 'file');
+      if (!wrong) continue;
+      this.#result[wrong] += 1;
+      this.#name(path, wrong);
       const [, named] = OBJECT.exec(path) ?? [];
-      const isKnown = named !== undefined && isCopied(store.read, id, named);
-      if (isKnown && !this.#mustNotBeThere(named)) continue;
-      const sha256 = is === 'file' ? await this.#digestOf(path) : undefined;
-      if (sha256 !== undefined && sha256 !== EMPTY_DIGEST && this.#mustNotBeThere(sha256)) {
-        this.#result.exposed += 1;
-        this.#name(path, 'exposed');
-        if (named === sha256) exposed.push(sha256);
-        // A sync that was killed leaves objects that it did not record.
-      } else if (isKnown || (named !== undefined && named === sha256 && this.#holds(named))) continue;
-      else if (is !== 'file' || !(await isLeftBehind(this.#target, path))) {
-        this.#result.extra += 1;
-        this.#name(path, 'extra');
-      }
+      if (wrong === 'exposed' && named !== undefined) exposed.push(named);
     }
     if (exposed.length === 0) return;
     await store.write((database) => {
       insertCopiedObjects(database, id, exposed);
       setSending(database, { copy: id, isSending: 1 });
     });
+  }
+
+  /** Judges what the list does not have: undefined if it is an object of this copy, or if it is left behind. */
+  async #judgeUnnamed(path: string, isFile: boolean): Promise<'exposed' | 'extra' | undefined> {
+    const [, named] = OBJECT.exec(path) ?? [];
+    const isKnown = named !== undefined && isCopied(this.#services.store.read, this.#copy.id, named);
+    if (isKnown && !this.#mustNotBeThere(named)) return undefined;
+    const sha256 = isFile ? await this.#digestOf(path) : undefined;
+    if (sha256 !== undefined && sha256 !== EMPTY_DIGEST && this.#mustNotBeThere(sha256)) return 'exposed';
+    // A sync that was killed leaves objects that it did not record.
+    if (isKnown || (named !== undefined && named === sha256 && this.#holds(named))) return undefined;
+    return isFile && (await isLeftBehind(this.#target, path)) ? undefined : 'extra';
   }
 
   /** Whether the bytes of an object must not be in this copy in the clear. */

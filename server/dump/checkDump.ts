@@ -109,7 +109,7 @@ export class NamedObjects {
     else if (kind === 'object_restoration') this.#damages.delete(Number(value.damage));
     else if (kind === 'object_released') this.#released.add(String(value.sha256));
     else if (kind === 'object_withheld') {
-      if (value.sha256 !== null) this.#withheld.set(Number(value.ledger_entry), String(value.sha256));
+      if (typeof value.sha256 === 'string') this.#withheld.set(Number(value.ledger_entry), value.sha256);
     } else if (kind === 'object_shown') this.#withheld.delete(Number(value.withheld));
     // The bytes of a mirrored record that the peer did not give.
     else if (kind === 'object_absent') this.#absent.add(String(value.sha256));

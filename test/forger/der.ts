@@ -60,7 +60,9 @@ function* places(node: DerNode, place: number[] = []): Generator<number[]> {
 
 function replaced(node: DerNode, [index, ...rest]: number[], by: (node: DerNode) => DerNode[]): DerNode[] {
   if (index === undefined) return by(node);
-  const children = (node.children ?? []).flatMap((child, at) => (at === index ? replaced(child, rest, by) : [child]));
+  const children = (node.children ?? []).flatMap((child, at) =>
+    at === index ? replaced(child, rest, by) : [child],
+  );
   return [{ ...node, children }];
 }
 
@@ -98,7 +100,9 @@ export function forgeDer(genuine: Buffer, other: Buffer, random: Random): Forger
     pointer,
     input: Buffer.concat(replaced(root, place, by).map(writeDer)),
   });
-  const primitive = (node: DerNode, content: Buffer): DerNode[] => [{ ...node, content, children: undefined }];
+  const primitive = (node: DerNode, content: Buffer): DerNode[] => [
+    { ...node, content, children: undefined },
+  ];
   switch (operation) {
     case 'delete':
       return write(() => []);
@@ -121,13 +125,20 @@ export function forgeDer(genuine: Buffer, other: Buffer, random: Random): Forger
     case 'borrow':
       return write(() => [nodeAt(root, pick(random, [...places(root)])) ?? root]);
     case 'bit':
-      return write((node) => primitive(node, otherBytes(node.children ? writeDer(node).subarray(2) : node.content, random)));
+      return write((node) =>
+        primitive(node, otherBytes(node.children ? writeDer(node).subarray(2) : node.content, random)),
+      );
     case 'tag':
       return write((node) => [{ ...node, tag: node.tag ^ pick(random, [1, 2, 0x20, 0x80]) }]);
     case 'extra':
       return write((node) =>
         node.children
-          ? [{ ...node, children: [...node.children, { tag: 2, content: Buffer.from([1]), children: undefined }] }]
+          ? [
+              {
+                ...node,
+                children: [...node.children, { tag: 2, content: Buffer.from([1]), children: undefined }],
+              },
+            ]
           : primitive(node, Buffer.concat([node.content, Buffer.from([0])])),
       );
     case 'length':

@@ -61,7 +61,16 @@ export function otherBytes(bytes: Buffer, random: Random): Buffer {
 /** Changes the bytes of a file that has no parts: a bit, an end, nothing left, something before or after. */
 export function forgeBytes(bytes: Buffer, other: Buffer, random: Random): Forgery<Buffer> {
   const at = Math.floor(random() * bytes.length);
-  const operation = pick(random, ['bit', 'truncate', 'empty', 'extra', 'before', 'delete', 'swap', 'repeat'] as const);
+  const operation = pick(random, [
+    'bit',
+    'truncate',
+    'empty',
+    'extra',
+    'before',
+    'delete',
+    'swap',
+    'repeat',
+  ] as const);
   const made = {
     bit: () => otherBytes(bytes, random),
     truncate: () => bytes.subarray(0, at),
@@ -100,7 +109,8 @@ export function forgeLines(text: string, other: string, random: Random): Forgery
     delete: () => replaced(),
     empty: () => replaced('\n'),
     duplicate: () => replaced(line, line),
-    reorder: () => lines.map((each, index) => (index === at ? (lines[to] ?? '') : index === to ? line : each)),
+    reorder: () =>
+      lines.map((each, index) => (index === at ? (lines[to] ?? '') : index === to ? line : each)),
     truncate: () => lines.slice(0, at),
     swap: () => replaced(others[at] ?? others.at(-1) ?? ''),
     foreign: () => replaced(line, pick(random, others)),

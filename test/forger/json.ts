@@ -11,7 +11,8 @@ const REMOVED = Symbol('removed');
 /** Every node of a value, also within strings that hold JSON or several lines. */
 export function* nodesOf(value: unknown, path: Path = []): Generator<Path> {
   yield path;
-  if (Array.isArray(value)) for (const [index, each] of value.entries()) yield* nodesOf(each, [...path, index]);
+  if (Array.isArray(value))
+    for (const [index, each] of value.entries()) yield* nodesOf(each, [...path, index]);
   else if (typeof value === 'object' && value !== null)
     for (const [name, each] of Object.entries(value)) yield* nodesOf(each, [...path, name]);
   else if (typeof value === 'string') {
@@ -105,7 +106,13 @@ export function forgeJson(
       return change(emptied);
     case 'duplicate':
       // The node a second time, beside itself in an array and within itself otherwise.
-      return change((node) => (Array.isArray(node) ? [...node, ...node.slice(-1)] : typeof node === 'string' ? node + node : [node, node]));
+      return change((node) =>
+        Array.isArray(node)
+          ? [...node, ...node.slice(-1)]
+          : typeof node === 'string'
+            ? node + node
+            : [node, node],
+      );
     case 'reorder':
       return change((node) => reordered(node));
     case 'truncate':
@@ -118,18 +125,27 @@ export function forgeJson(
       return change((node) => altered(node, random));
     case 'extra':
       return change((node) =>
-        Array.isArray(node) ? [...node, pick(random, [null, {}, '', 0])] : isObject(node) ? { ...node, extra: 'x' } : [node],
+        Array.isArray(node)
+          ? [...node, pick(random, [null, {}, '', 0])]
+          : isObject(node)
+            ? { ...node, extra: 'x' }
+            : [node],
       );
     case 'type':
       return change(() => pick(random, [0, '', false, true, [], {}, 'x', -1, 1e300]));
     case 'version':
       return change((node) =>
-        typeof node === 'string' && /\d/.test(node) ? node.replace(/\d(?=\D*$)/, String(Math.floor(random() * 10))) : node === 1 ? 2 : 1,
+        typeof node === 'string' && /\d/.test(node)
+          ? node.replace(/\d(?=\D*$)/, String(Math.floor(random() * 10)))
+          : node === 1
+            ? 2
+            : 1,
       );
     case 'again': {
       // The member is written twice. Which of them counts is up to the reader.
       const last = path.at(-1);
-      if (typeof last !== 'string' || path.some((step) => typeof step === 'symbol')) return change(() => null);
+      if (typeof last !== 'string' || path.some((step) => typeof step === 'symbol'))
+        return change(() => null);
       const node = nodeAt(genuine, path);
       const [first, second] = random() < 0.5 ? [node, altered(node, random)] : [altered(node, random), node];
       const MARK = '\u0000again';
@@ -154,7 +170,7 @@ function emptied(node: unknown): unknown {
 function reordered(node: unknown): unknown {
   if (Array.isArray(node)) return [...(node as unknown[])].reverse();
   if (isObject(node)) return Object.fromEntries(Object.entries(node).reverse());
-  return typeof node === 'string' ? [...node].reverse().join('') : node;
+  return typeof node === 'string' ? node.split('').reverse().join('') : node;
 }
 
 function truncated(node: unknown, random: Random): unknown {
