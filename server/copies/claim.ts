@@ -29,7 +29,7 @@ export async function readClaim(target: CopyTarget): Promise<Claim | undefined> 
   if (!bytes) return undefined;
   const claim = claimSchema.safeParse(parsed(bytes));
   if (!claim.success)
-    throw new CopyError(`${target.name} has a file ${CLAIM} that does not belong to a copy.`);
+    throw new InvalidCopyError(`${target.name} has a file ${CLAIM} that does not belong to a copy.`);
   if (claim.data.format !== FORMAT)
     throw new CopyError(
       `The copy in ${target.name} has format ${claim.data.format}; this version of Strongroom supports ${FORMAT}.`,
@@ -125,11 +125,17 @@ export async function assertOwnedByThisNode(
     throw new CopyError(
       `${target.name} holds no copy. Connect its disk; if the copy is gone, remove it here and add it again.`,
     );
-  if (claim.writer !== owner_token)
-    throw new CopyError(
-      `Another machine writes to the copy in ${target.name}. Remove the copy here, or add it again to take it over.`,
-    );
+  if (claim.writer !== owner_token) throw new CopyError(whoseCopy(services, claim, target));
   return requireSameHistory(services, target);
+}
+
+/** Says what became of a copy that this data folder no longer writes to, and what to do. */
+function whoseCopy({ store, checkpoints }: KnownArchive, claim: Claim, { name }: CopyTarget): string {
+  const keys = keysOf(checkpoints.key.verifierKey, readKeyChanges(store.read));
+  const what = keys.includes(claim.key)
+    ? `Another machine writes to the copy in ${name}. To take it over, remove it here and add it again.`
+    : `${name} now holds the copy of another archive, ${claim.node}. Remove this copy here.`;
+  return `${what} If that is refused because only it holds offloaded objects, mark it as lost: what can still be read there returns to this disk.`;
 }
 
 /** @throws CopyError if the copy is ahead of this archive, or holds another history */

@@ -22,6 +22,7 @@ import {
   type CopyRow,
   changeCopySettings,
   copyAt,
+  copyById,
   countEncrypted,
   countWithheldInTheClear,
   deleteCopy,
@@ -55,7 +56,7 @@ import {
   placeOf,
   readCredentials,
 } from './targets/openTarget.ts';
-import { asCopyProblem, type CopyTarget } from './targets/target.ts';
+import { asCopyProblem, CopyError, type CopyTarget } from './targets/target.ts';
 
 type CopiesSettings = Pick<Settings, 'audit_every_days' | 'drill_every_days' | 'min_free_disk_gb'>;
 
@@ -159,11 +160,12 @@ export class Copies {
       await opened.close();
     }
     const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
-    if (credentials) await this.#credentials.set(row.id, credentials);
-    await store.write((database) => {
-      requireNew(database, target, endpoint);
-      insertCopy(database, row);
-    });
+    await this.#withCredentials(row.id, credentials, () =>
+      store.write((database) => {
+        requireNew(database, target, endpoint);
+        insertCopy(database, row);
+      }),
+    );
     return this.#shown(this.#queue.copy(row.id), credentials !== undefined);
   }
 
@@ -186,12 +188,32 @@ export class Copies {
     if (isMoved) {
       const moved = this.#queue.run(id, async () => {
         await this.#requireFound({ ...this.#queue.copy(id), endpoint, region }, credentials);
-        if (credentials) await this.#credentials.set(id, credentials);
-        await save();
+        await this.#withCredentials(id, credentials, save);
       });
       await Promise.all([this.#queue.cancel(id), moved]);
     } else await save();
     return this.#one(id);
+  }
+
+  /**
+   * Keeps an access key, then does what it is for; puts the one before back if that fails. If the process is killed in
+   * between, the next start forgets the key of a copy that was never added.
+   */
+  async #withCredentials(
+    id: string,
+    credentials: Credentials | undefined,
+    save: () => Promise<void>,
+  ): Promise<void> {
+    if (!credentials) return save();
+    const before = (await readCredentials(this.#services.store.folder))[id];
+    try {
+      await this.#credentials.set(id, credentials);
+      await save();
+    } catch (error) {
+      // If this disk refuses that too, the next start forgets it.
+      await this.#credentials.set(id, before).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** @throws Problem `copy_exists`; `copy_failed` if the copy is not found at its address with the access key */
@@ -294,6 +316,7 @@ export class Copies {
     await this.#withTarget(id, async (target) => {
       const checkpoint = await assertOwnedByThisNode(this.#services, this.#queue.copy(id), target);
       const files = new CopyFiles(this.#services, id, target);
+      const hadKey = this.#queue.copy(id).kept_key !== null;
       const put = async (bytes: Buffer) => {
         await files.send({ path: KEY, payload: { bytes }, type: 'application/octet-stream' });
         await files.update(checkpoint?.note);
@@ -301,21 +324,26 @@ export class Copies {
       const archive = { folder: store.folder, verifierKey };
       const recipient = await putKey(target, archive, { passphrase, put });
       await store.write((database) => setKeptKey(database, id, verifierKey, recipient));
+      // An older version opens with an older passphrase.
+      if (hadKey && !(await target.forgetVersions([KEY]))) throw olderVersions('The key was stored', target);
     });
     return this.#one(id);
   }
 
-  /** Removes the key of the archive from a copy. @throws Problem `not_found`, `copy_failed` */
+  /**
+   * Removes the key of the archive from a copy for good.
+   *
+   * @throws Problem `not_found`; `copy_failed`, also if an older version of it may be left in a bucket
+   */
   async removeKey(id: string): Promise<void> {
     await this.#withTarget(id, async (target) => {
       const checkpoint = await assertOwnedByThisNode(this.#services, this.#queue.copy(id), target);
       const files = new CopyFiles(this.#services, id, target);
       await files.removeLater([KEY]);
       await files.update(checkpoint?.note);
-      // A copy without a list has it still.
-      await target.remove([KEY]);
-      await target.flush();
+      const isGone = await target.purge([KEY]);
       await this.#services.store.write((database) => setKeptKey(database, id, null));
+      if (!isGone) throw olderVersions('The key was removed', target);
     });
   }
 
@@ -346,11 +374,25 @@ export class Copies {
     this.#schedule.start();
   }
 
+  /** Forgets the access keys of copies that there are not: this process was killed while one was added or removed. */
+  async forgetUnknownCredentials(): Promise<void> {
+    const { read } = this.#services.store;
+    await this.#queue.run(NEW_COPY, () =>
+      this.#credentials.keepOnly((id) => copyById(read, id) !== undefined),
+    );
+  }
+
   /** Ends running work; `Jobs.close` waits for it. */
   close(): void {
     this.#queue.close();
     this.#schedule.close();
   }
+}
+
+function olderVersions(what: string, { name }: CopyTarget): CopyError {
+  return new CopyError(
+    `${what}, but the bucket of ${name} may keep older versions of ${KEY}, which this access key may not see or delete. Remove them there.`,
+  );
 }
 
 /** Keeps a job among those that are running until it has ended. */
@@ -401,7 +443,7 @@ function requireNotNeeded(database: ReadDatabase, id: string): void {
   if (needed > 0)
     throw new Problem(
       'copy_needed',
-      `Only this copy holds ${countOf(needed, 'offloaded object')}. Restore all to this disk first.`,
+      `Only this copy holds ${countOf(needed, 'offloaded object')}. Restore all to this disk first. If they cannot be read there any more, mark the copy as lost.`,
     );
 }
 

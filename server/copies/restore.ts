@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { findAllSets } from '../archive/sets/readSet.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
-import { splitLines } from '../dump/dumpFile.ts';
+import { DumpError, splitLines } from '../dump/dumpFile.ts';
 import { DUMP_KINDS } from '../dump/kinds/kinds.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
 import { readEncrypted } from '../findings/sealed.ts';
@@ -75,7 +75,7 @@ interface RestoreResult extends RestoredObjects {
  * restored: it may have signed more after the copy. The folder gets its name
  * only after everything was written.
  *
- * @throws CopyError, DumpError; nothing is left then
+ * @throws CopyError; nothing is left then
  */
 export async function restoreCopy(options: RestoreOptions): Promise<RestoreResult> {
   const { target, folder, clock, passphrase, signal } = options;
@@ -106,7 +106,10 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     return { ...result, isKeyOlder };
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    throw error;
+    if (!(error instanceof DumpError)) throw error;
+    throw new InvalidCopyError(`The records of ${target.name} are damaged: ${error.message}`, {
+      cause: error,
+    });
   } finally {
     await rm(records, { recursive: true, force: true });
   }

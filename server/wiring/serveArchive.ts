@@ -115,6 +115,11 @@ async function startServices(config: NodeConfig, services: Services, url: string
   await services.sharing.resume();
   services.writeLimits.startDailyReset();
   services.updates.start();
+  await services.copies
+    .forgetUnknownCredentials()
+    .catch((error: unknown) =>
+      log.warn({ error }, 'The file of the access keys could not be read; the next start tries again.'),
+    );
   if (copy) services.copies.startFollowing();
   if (!isReadOnly(store.read)) await services.deposits.resume();
   if (prove && !isReadOnly(store.read)) {

@@ -188,12 +188,10 @@ export function findingOf(error: unknown, needed: number): DrillFinding {
     needed_bytes: null,
   });
   if (error instanceof NoRoomError) return { ...found('no_room', error.message), needed_bytes: error.needed };
-  if (error instanceof InvalidCopyError) return found('damaged', error.message);
-  if (error instanceof DumpError)
-    return found(
-      'damaged',
-      `The records of the copy are damaged: ${error.message} Check the copy: what is damaged is sent again.`,
-    );
+  if (error instanceof InvalidCopyError) {
+    const advice = error.cause instanceof DumpError ? ' Check the copy: what is damaged is sent again.' : '';
+    return found('damaged', `${error.message}${advice}`);
+  }
   if (error instanceof CopyError) return found('unreachable', error.message);
   throw error;
 }

@@ -2,13 +2,19 @@ import type { LostCopy } from '../../../shared/node/copy.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { recordDamage, restoreObject } from '../../fixity/damages.ts';
 import type { JobRun } from '../../runtime/jobs.ts';
-import { allCopies, type CopyRow, deleteCopy, insertCopiedObjects } from '../../store/sqlite/node/copies.ts';
+import {
+  allCopies,
+  type CopyRow,
+  deleteCopy,
+  insertCopiedObjects,
+  setCopyError,
+} from '../../store/sqlite/node/copies.ts';
 import { forgetOffloaded, objectsOnlyIn, onlyInAfter } from '../../store/sqlite/node/offloadedObjects.ts';
 import type { Store } from '../../store/store.ts';
 import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
 import { type CopyOpener, openCopy } from '../targets/openTarget.ts';
-import { CopyError, type CopyTarget } from '../targets/target.ts';
+import { CopyError, type CopyTarget, InvalidCopyError } from '../targets/target.ts';
 import { readObject } from '../withheldObjects.ts';
 
 /** The objects that are recorded at once, so that they share the syncs of the disk. */
@@ -79,18 +85,19 @@ async function recordLostObjects(work: LostCopyWork, copy: CopyRow, run: JobRun)
 
 /**
  * Requires that a copy cannot be read: a mistake here would cost the only copy of its objects. Returns whether its place
- * can be reached but no longer contains the claim of a copy.
+ * can be reached, but is no longer the copy that this data folder writes to: the claim is gone, damaged, or that of another
+ * archive or data folder.
  */
 async function requireUnreadable(opener: CopyOpener, copy: CopyRow): Promise<boolean> {
   try {
     const target = await openCopy(opener, copy);
     try {
-      if ((await readClaim(target)) === undefined) return true;
+      if ((await readClaim(target))?.writer !== copy.owner_token) return true;
     } finally {
       await target.close();
     }
   } catch (error) {
-    if (error instanceof CopyError) return false;
+    if (error instanceof CopyError) return error instanceof InvalidCopyError;
     throw error;
   }
   throw new Problem(
@@ -198,6 +205,7 @@ class OtherCopies {
       return await work();
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
+      await this.#store.write((database) => setCopyError(database, id, error.message));
       await this.#targets.get(id)?.close();
       this.#targets.delete(id);
       return false;

@@ -21,7 +21,9 @@ export function contractOf(raw: RawTarget): CopyTarget {
       error instanceof CopyError || error instanceof DamagedSourceError || error instanceof OwnDiskError;
     if (hasType) return error;
     const message = error instanceof Error ? error.message : String(error);
-    const sentence = raw.sentenceOf(error) ?? `${raw.name} cannot be read or written: ${message}`;
+    const sentence =
+      raw.sentenceOf(error) ??
+      `${raw.name} cannot be read or written (${message.replace(/\.$/, '')}). Try again.`;
     return new CopyError(sentence, { cause: error });
   };
   const explained = async <Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> => {

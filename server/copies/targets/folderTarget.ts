@@ -190,6 +190,8 @@ function sentenceOfFolder(error: unknown, folder: string): string | undefined {
   if (isNoSpace(error)) return `The disk of ${folder} is full. Free some space on it.`;
   const code = errorCode(error);
   if (AWAY.has(code)) return `${folder} cannot be reached. Connect its disk, or check the path.`;
+  if (code === 'EBUSY' || code === 'EAGAIN' || code === 'ETXTBSY')
+    return `A file in ${folder} is in use by another program. Try again later.`;
   if (code === 'EROFS') return `${folder} cannot be written: its disk is read-only.`;
   if (code === 'EACCES' || code === 'EPERM')
     return `${folder} cannot be read or written. Check its permissions.`;

@@ -164,11 +164,26 @@ export class CredentialsWriter {
 
   /** Keeps the access key of a copy, or forgets it. */
   set(copy: string, credentials: Credentials | undefined): Promise<void> {
-    const change = async () => {
-      const all = await readCredentials(this.#folder);
+    return this.#change((all) => {
       if (credentials) all[copy] = credentials;
       else delete all[copy];
-      await writeFileDurably(credentialsFile(this.#folder), `${JSON.stringify(all)}\n`, 0o600);
+    });
+  }
+
+  /** Forgets the access keys of all other copies. */
+  keepOnly(isKnown: (copy: string) => boolean): Promise<void> {
+    return this.#change((all) => {
+      for (const copy of Object.keys(all)) if (!isKnown(copy)) delete all[copy];
+    });
+  }
+
+  #change(apply: (all: Record<string, Credentials>) => void): Promise<void> {
+    const change = async () => {
+      const all = await readCredentials(this.#folder);
+      const before = JSON.stringify(all);
+      apply(all);
+      const text = JSON.stringify(all);
+      if (text !== before) await writeFileDurably(credentialsFile(this.#folder), `${text}\n`, 0o600);
     };
     // Whoever asked for the write before gets its error.
     const write = this.#last.then(change, change);
