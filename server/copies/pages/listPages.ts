@@ -2,10 +2,12 @@ import { type Html, html } from '../../html.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import {
+  countEventsByDay,
   countEventsOf,
   countPacksOfLedger,
   countSourcesOfLedger,
   countStudiesOfLedger,
+  type EventRange,
   eventExtent,
   eventsOf,
   lastEventOfLedger,
@@ -264,19 +266,8 @@ ${pager({
   return textPage(path, framed(context, { path, title: `${title}, part ${part}`, body }));
 }
 
-/** The days of a month that have events, oldest first, each with its number of events. */
-async function countDays(context: PageContext, month: string): Promise<{ day: string; events: number }[]> {
-  const { database, size } = context;
-  const last = lastEventOfLedger(database, size);
-  const days: { day: string; events: number }[] = [];
-  for (let date = 1; date <= 31; date += 1) {
-    const day = `${month}-${String(date).padStart(2, '0')}`;
-    const events = countEventsOf(database, { since: day, before: `${day}~`, last });
-    if (events > 0) days.push({ day, events });
-    // Counting a day of a large archive takes milliseconds.
-    await yieldToEventLoop();
-  }
-  return days;
+function monthRange({ database, size }: PageContext, month: string): EventRange {
+  return { since: month, before: `${month}~`, last: lastEventOfLedger(database, size) };
 }
 
 /** The months between the first and the last event, newest first. */
@@ -294,8 +285,10 @@ export function monthsOf({ database, size }: PageContext): string[] {
 export async function timelinePage(context: PageContext): Promise<Page> {
   const counts: { month: string; events: number }[] = [];
   for (const month of monthsOf(context)) {
-    const days = await countDays(context, month);
-    if (days.length > 0) counts.push({ month, events: days.reduce((sum, { events }) => sum + events, 0) });
+    const events = countEventsOf(context.database, monthRange(context, month));
+    if (events > 0) counts.push({ month, events });
+    // Counting a month of a large archive takes milliseconds.
+    await yieldToEventLoop();
   }
   const body = html`<h1>Timeline</h1>
 <p class="lead">Every change that this archive observed, by month.</p>
@@ -310,11 +303,11 @@ ${counts.length === 0 && html`<p class="muted">No events.</p>`}
 }
 
 /** The page of a month: its newest events, and its days, each with a link to the part where it begins. */
-export async function monthPage(context: PageContext, month: string): Promise<Page> {
-  const { database, size } = context;
-  const range = { since: month, before: `${month}~`, last: lastEventOfLedger(database, size) };
+export function monthPage(context: PageContext, month: string): Page {
+  const { database } = context;
+  const range = monthRange(context, month);
   const events = eventsOf(database, range, { limit: NEWEST, newest: true });
-  const days = await countDays(context, month);
+  const days = countEventsByDay(database, range);
   const total = days.reduce((sum, each) => sum + each.events, 0);
   let earlier = 0;
   const linked = days.map(({ day, events: number }) => {
@@ -336,8 +329,8 @@ ${total > events.length && html`<p><a href="${month}/${Math.ceil(total / PART.ev
 
 /** A part of a month, newest first. */
 export function monthPart(context: PageContext, month: string, part: number): Page {
-  const { database, size } = context;
-  const range = { since: month, before: `${month}~`, last: lastEventOfLedger(database, size) };
+  const { database } = context;
+  const range = monthRange(context, month);
   const offset = (part - 1) * PART.events;
   // One more says whether there is a newer part.
   const events = eventsOf(database, range, { offset, limit: PART.events + 1 });

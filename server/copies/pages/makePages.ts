@@ -199,7 +199,7 @@ async function* monthPages(context: PageContext, changes: Changes): AsyncGenerat
     const first = isRenamed ? 0 : firstPlace(context, changes, month, now);
     for (const part of changedParts(PART.events, { before, now, first }))
       yield monthPart(context, month, part);
-    yield await monthPage(context, month);
+    yield monthPage(context, month);
   }
 }
 

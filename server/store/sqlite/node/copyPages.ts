@@ -188,7 +188,7 @@ export const packsNaming = selectValues<string, [values: { sha256: string; size:
   WHERE f.sha256 = $sha256 AND m.ledger_entry <= $size`);
 
 /** A part of the timeline: of one source or of all, between two instants (the second excluded), up to an event. */
-interface EventRange {
+export interface EventRange {
   source_key?: number | undefined;
   since?: string | undefined;
   before?: string | undefined;
@@ -218,6 +218,16 @@ function fromRange({ source_key, since = '', before = '~', last }: EventRange): 
 export function countEventsOf(database: ReadDatabase, range: EventRange): number {
   const { sql, values } = fromRange(range);
   return statement<{ count: number }>(database, `SELECT count(*) AS count ${sql}`).get(values)?.count ?? 0;
+}
+
+/** Returns the days of a range that have events, oldest first, each with its number of events. */
+export function countEventsByDay(
+  database: ReadDatabase,
+  range: EventRange,
+): { day: string; events: number }[] {
+  const { sql, values } = fromRange(range);
+  const grouped = `SELECT substr(observed_at, 1, 10) AS day, count(*) AS events ${sql} GROUP BY day ORDER BY day`;
+  return statement<{ day: string; events: number }>(database, grouped).all(values);
 }
 
 /** Returns events of a range in the order of their instants, oldest first or newest first. */
