@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,12 +31,29 @@ export function readEvidenceStyle(): Promise<string> {
   return readFile(resolve(folder, 'evidence/style.css'), 'utf8');
 }
 
-/** Adds them to the built interface. */
+const OWN_PAGE_FILE = resolve(folder, 'src/pages/verify/ownPage.ts');
+
+/** The digests of the script and the style of evidence files, in hex. */
+export async function evidencePageDigests(): Promise<{ script: string; style: string }> {
+  return {
+    script: hash('sha256', await buildEvidenceScript()),
+    style: hash('sha256', await readEvidenceStyle()),
+  };
+}
+
+/** Adds them to the built interface, whose page *Verify* knows the page of the evidence files that its node writes. */
 export function inlineScripts(): Plugin {
   return {
     name: 'strongroom:inline-scripts',
     apply: 'build',
+    async load(id) {
+      if (id !== OWN_PAGE_FILE) return undefined;
+      const page = { version: 'this version', ...(await evidencePageDigests()) };
+      return `export const OWN_PAGE = ${JSON.stringify(page)};`;
+    },
     async generateBundle() {
+      // A moved file would not be replaced, and nothing else would say so.
+      if (!this.getModuleInfo(OWN_PAGE_FILE)) this.error(`${OWN_PAGE_FILE} is not in the build.`);
       const add = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source });
       add(CHOOSER_SCRIPT, await buildChooserScript());
       add(EVIDENCE_SCRIPT, await buildEvidenceScript());

@@ -1,27 +1,29 @@
-import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import { type Claim, EVIDENCE_FORMATS, type Evidence } from '../../shared/proof/evidence.ts';
-import { checkSet } from '../../shared/proof/evidenceFiles.ts';
+import { config } from 'zod/mini';
+import type { Claim } from '../../shared/proof/verdict.ts';
+import { checkEvidenceData } from '../../shared/proof/verifyEvidence.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
+
+// The policy of the page forbids the functions that zod would make of its schemas.
+config({ jitless: true });
 
 /** Reads the evidence in the file, checks it, and shows the report. An error is shown in the page. */
 function run(): void {
   const main = document.querySelector('main');
   if (!main) return;
   try {
-    const evidence = JSON.parse(document.getElementById('evidence')?.textContent ?? '') as Evidence;
-    if (!EVIDENCE_FORMATS.includes(evidence.format)) throw new Error('This page does not know its format.');
-    const set = checkSet(evidence, browserCrypto);
-    renderReport(main, evidence, checkEvidence(evidence, browserCrypto, set), set.set);
+    const json = document.getElementById('evidence')?.textContent ?? '';
+    renderReport(main, checkEvidenceData(json, browserCrypto));
     document.getElementById('passage')?.scrollIntoView({ block: 'center' });
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    const claim: Claim = {
-      verdict: 'fails',
-      claim: 'This file can be read.',
+    const claim: Claim<'form'> = {
+      id: 'form',
+      name: 'This file can be read.',
+      state: 'fails',
       detail: `It was altered or cut. ${detail}`,
     };
-    renderReport(main, undefined, [claim]);
+    renderReport(main, { claims: [claim] });
   }
 }
 

@@ -3,27 +3,31 @@ import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Connection } from '../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
+import { type About, aboutWords } from '../../shared/proof/about.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
-import type { Claim, Evidence, EvidenceFile, ProvenEntry, Verdict } from '../../shared/proof/evidence.ts';
+import type { Evidence, EvidenceClaim, EvidenceFile, ProvenEntry } from '../../shared/proof/evidence.ts';
 import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import { linesOf } from '../../shared/proof/fileList.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/seenPassage.ts';
+import { type ClaimState, decide, type Verdict } from '../../shared/proof/verdict.ts';
+import type { CheckedEvidence } from '../../shared/proof/verifyEvidence.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
 
-const WORDS: Record<Verdict, string> = { holds: 'Holds', fails: 'Fails', claimed: 'Only claimed' };
+const WORDS: Record<ClaimState, string> = {
+  holds: 'Holds',
+  fails: 'Fails',
+  unproven: 'Not proven',
+  claimed: 'Only claimed',
+};
 
 /** Shows the result first, then the facts, the claims one by one, and the bytes. */
-export function renderReport(
-  main: HTMLElement,
-  evidence: Evidence | undefined,
-  claims: readonly Claim[],
-  set?: SetFiles,
-): void {
+export function renderReport(main: HTMLElement, { claims, evidence, about, set }: CheckedEvidence): void {
   document.title = titleOf(evidence, set);
-  main.replaceChildren(element('h1', {}, document.title), verdictOf(claims));
+  main.replaceChildren(element('h1', {}, document.title), verdictOf(claims, about));
   if (evidence?.finding) main.append(...passageSections(evidence));
   if (evidence) main.append(recordedFacts(evidence, set));
-  for (const verdict of ['fails', 'holds', 'claimed'] as const) main.append(...claimList(verdict, claims));
+  for (const state of ['fails', 'unproven', 'holds', 'claimed'] as const)
+    main.append(...claimList(state, claims));
   if (!evidence) return;
   if (set) main.append(setSection(set));
   if (evidence.files.length > 0)
@@ -104,42 +108,60 @@ function seenIn({ content, media_type }: EvidenceFile, passage: Passage): SeenPa
   }
 }
 
-function verdictOf(claims: readonly Claim[]): HTMLElement {
-  const count = (verdict: Verdict) => claims.filter((claim) => claim.verdict === verdict).length;
-  const failed = count('fails');
-  const words =
-    failed > 0
-      ? `This evidence does not hold: ${failed} of ${claims.length} claims ${failed === 1 ? 'fails' : 'fail'}.`
-      : `Everything that can be checked holds: ${count('holds')} claims. ${count('claimed')} more are only claimed.`;
+const VERDICTS: Record<Verdict, string> = {
+  intact: 'Intact',
+  unsigned:
+    'Unsigned: nothing is wrong, but no valid signature of the key covers everything here. Anybody can write such a file',
+  altered: 'Altered: this evidence does not hold',
+  unknown: 'Unknown: something could not be checked here',
+};
+
+/** The verdict, and what it is of: who was told something else sees it here. */
+function verdictOf(claims: readonly EvidenceClaim[], about: About | undefined): HTMLElement {
+  const { verdict } = decide('evidence', claims);
+  const counts = (['fails', 'unproven', 'holds', 'claimed'] as const).flatMap((state) => {
+    const count = claims.filter((claim) => claim.state === state).length;
+    return count > 0 ? [`${count} ${COUNTED[state]}`] : [];
+  });
+  const of = about ? element('span', { class: 'detail' }, aboutWords(about)) : '';
   return element(
     'p',
-    { class: 'verdict', 'data-verdict': failed > 0 ? 'fails' : 'holds', role: 'status' },
-    words,
+    { class: 'verdict', 'data-verdict': verdict, role: 'status' },
+    `${VERDICTS[verdict]}. Of ${countOf(claims.length, 'claim')}, ${counts.join(', ')}.`,
+    of,
   );
 }
 
-const EXPLANATIONS: Record<Verdict, string> = {
+const COUNTED: Record<ClaimState, string> = {
+  holds: 'hold',
+  fails: 'fail',
+  unproven: 'are not proven',
+  claimed: 'are only claimed',
+};
+
+const EXPLANATIONS: Record<ClaimState, string> = {
   fails: 'This was recomputed in your browser and does not match. The file was altered.',
+  unproven: 'What would prove this is not in the file, or cannot be checked here.',
   holds: 'This was recomputed in your browser, without any network.',
   claimed: 'Nothing in this file can prove this. The text says who claims it and how to check it.',
 };
 
-function claimList(verdict: Verdict, claims: readonly Claim[]): HTMLElement[] {
-  const chosen = claims.filter((claim) => claim.verdict === verdict);
+function claimList(state: ClaimState, claims: readonly EvidenceClaim[]): HTMLElement[] {
+  const chosen = claims.filter((claim) => claim.state === state);
   if (chosen.length === 0) return [];
-  const items = chosen.map(({ claim, detail }) =>
+  const items = chosen.map(({ name, detail }) =>
     element(
       'li',
-      { 'data-verdict': verdict },
-      element('strong', {}, `${WORDS[verdict]}: `),
-      claim,
+      { 'data-verdict': state },
+      element('strong', {}, `${WORDS[state]}: `),
+      name,
       element('span', { class: 'detail' }, detail),
     ),
   );
   return [
     section(
-      WORDS[verdict],
-      element('p', { class: 'detail' }, EXPLANATIONS[verdict]),
+      WORDS[state],
+      element('p', { class: 'detail' }, EXPLANATIONS[state]),
       element('ul', {}, ...items),
     ),
   ];

@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
+import { type EvidenceParts, evidenceHtml } from '../../shared/proof/evidencePage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import {
   DECLARATION,
@@ -14,10 +15,11 @@ import {
 } from '../archive/packs/bag/tagFiles.ts';
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
 import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
-import { type EvidenceParts, evidenceHtml } from '../evidence/evidenceHtml.ts';
+
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
+import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
@@ -118,12 +120,12 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
     }),
     ...events.map(({ id }) =>
       text(CASE_PATHS.evidence(`event-${id}`), async function* () {
-        yield* evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts);
+        yield* evidenceHtml(await eventEvidence(services, String(id), reader), evidenceParts, nodeCrypto);
       }),
     ),
     ...packs.flatMap(({ id, crcs }) => [
       text(CASE_PATHS.evidence(id), async function* () {
-        yield* evidenceHtml(await packEvidence(services, id, reader), evidenceParts);
+        yield* evidenceHtml(await packEvidence(services, id, reader), evidenceParts, nodeCrypto);
       }),
       { path: CASE_PATHS.pack(id), read: () => packBytes(services, id, crcs) },
     ]),

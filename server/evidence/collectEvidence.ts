@@ -39,7 +39,7 @@ import {
 import { observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { type Reader, requireReadable, unreadable } from '../withholding/withholding.ts';
-import { signEvidence } from './evidenceHtml.ts';
+import { signEvidence } from './evidenceParts.ts';
 
 export interface EvidenceServices {
   store: Store;

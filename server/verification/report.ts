@@ -1,3 +1,4 @@
+import type { About } from '../../shared/proof/about.ts';
 import { type Claim, type ClaimId, decide, type Format, type Verdict } from '../../shared/proof/verdict.ts';
 
 /** The result for one file. */
@@ -28,16 +29,6 @@ export interface Finding {
   about?: About;
 }
 
-/** What a file that proves itself is of. */
-export interface About {
-  subject: string;
-  /** The title or the address. */
-  name: string;
-  at: string;
-  sha256: string;
-  key: string;
-}
-
 export interface Summary {
   ok: boolean;
   intact: number;
@@ -60,7 +51,7 @@ const STATES: Readonly<Record<Verdict, FileState>> = {
   unknown: 'unknown',
 };
 
-/** Creates the finding of a file that proves itself, from its claims. Its detail says what is not proven. */
+/** Creates the finding of a file that proves itself, from its claims. Its detail says why it is not intact, if it is not. */
 export function proofFinding<Of extends Format>(
   path: string,
   format: Of,
@@ -69,8 +60,8 @@ export function proofFinding<Of extends Format>(
 ): Finding {
   const { verdict, because } = decide(format, claims);
   const reasons = because.map(({ name, detail: reason }) => `${name} ${reason}`.trim());
-  const said = [...new Set([...reasons, ...(detail ? [detail] : [])])].join('; ');
-  return finding(path, STATES[verdict], { ...rest, detail: said || null, verdict, claims });
+  const said = reasons.length > 0 ? [...new Set(reasons)].join(' ') : (detail ?? null);
+  return finding(path, STATES[verdict], { ...rest, detail: said, verdict, claims });
 }
 
 /** Counts findings. Without any finding, the summary is not `ok`. */

@@ -2,6 +2,8 @@ import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
+import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
@@ -32,6 +34,8 @@ export interface VerifyInput {
   list?: ChecksumFile | undefined;
   /** An archive in which every file is looked up. */
   holder?: ReferenceArchive | undefined;
+  /** The pages of evidence files that are known, asked for with the first evidence file (default: those of earlier versions). */
+  pages?: () => Promise<readonly KnownPage[]>;
   /** Called with numbers of bytes that were read, and that were found to be read. */
   progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
 }
@@ -65,11 +69,13 @@ export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding[]
 class Verifier {
   readonly #list: ChecksumFile | undefined;
   readonly #context: VerifyContext;
+  readonly #pages: () => Promise<readonly KnownPage[]>;
   /** Files that were named individually; they are hashed together at the end. */
   readonly #single: PlainFile[] = [];
 
-  constructor({ list, holder, progress }: VerifyInput) {
+  constructor({ list, holder, pages, progress }: VerifyInput) {
     this.#list = list;
+    this.#pages = pages ?? (() => Promise.resolve(WRITTEN_PAGES));
     this.#context = {
       holder,
       read: progress?.read ?? (() => {}),
@@ -106,8 +112,7 @@ class Verifier {
     if (await isPackFile(path)) return yield* packFileFindings(path, size, this.#context);
     if (TIMESTAMP_FILE.test(path))
       return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
-    if (EVIDENCE_FILE.test(path))
-      return yield [await (await import('./verifyProofFile.ts')).verifyEvidenceFile(path)];
+    if (EVIDENCE_FILE.test(path)) return yield [await this.#evidence(path, () => createReadStream(path))];
     const other = await openOtherBag(path, this.#context.read);
     if (other) return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     const head = await headOf(path);
@@ -119,6 +124,11 @@ class Verifier {
     if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openChecksumFile(path));
     this.#single.push({ ...plainFile(path, size), detail });
+  }
+
+  async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
+    const { verifyEvidenceFile } = await import('./verifyProofFile.ts');
+    return verifyEvidenceFile(path, read, await this.#pages());
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding[]> {

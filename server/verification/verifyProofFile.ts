@@ -2,22 +2,53 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
+import { sizeOf } from '../../shared/proof/evidenceFiles.ts';
+import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
-import { verifyEvidence } from '../../shared/proof/verifyEvidence.ts';
+import { MAX_EVIDENCE_BYTES, verifyEvidence } from '../../shared/proof/verifyEvidence.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
-import { type Finding, finding } from './report.ts';
+import { type Finding, finding, proofFinding } from './report.ts';
 
 /** Verifies an evidence file as the page in it does, with the checks of this program instead of those in the file. */
-export async function verifyEvidenceFile(path: string): Promise<Finding> {
-  const bytes = await readFile(path);
+export async function verifyEvidenceFile(
+  path: string,
+  read: () => AsyncIterable<Uint8Array>,
+  pages: readonly KnownPage[],
+): Promise<Finding> {
+  const bytes = await bytesOf(read(), MAX_EVIDENCE_BYTES);
+  if (!bytes) return finding(path, 'unknown', { detail: 'too large for an evidence file' });
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const verdict = verifyEvidence(bytes.toString('utf8'), nodeCrypto);
-  if (!verdict) return finding(path, 'unknown', { sha256, detail: 'the evidence in it cannot be read' });
-  const { holds, detail } = verdict;
-  return finding(path, holds ? 'intact' : 'changed', { sha256, against: 'itself', detail });
+  const checked = verifyEvidence(bytes, pages, nodeCrypto);
+  if (!checked)
+    return finding(path, 'unknown', {
+      sha256,
+      verdict: 'unknown',
+      detail: 'the evidence in it cannot be read',
+    });
+  const { claims, about, set } = checked;
+  const holding = claims.filter(({ state }) => state === 'holds').length;
+  const detail = `${countOf(holding, 'claim holds', 'claims hold')}${set ? `; they cover the ${sizeOf(set)} of the set` : ''}`;
+  return proofFinding(path, 'evidence_file', claims, {
+    sha256,
+    against: 'itself',
+    detail,
+    ...(about && { about }),
+  });
+}
+
+/** Returns bytes that are read in pieces; undefined if there are more than so many. */
+export async function bytesOf(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of chunks) {
+    length += piece.length;
+    if (length > most) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
 }
 
 const EXTENSION = /\.tsr$/i;

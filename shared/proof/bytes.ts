@@ -18,6 +18,13 @@ export function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
+/** Decodes base64 that is written in the only way that there is. @throws RangeError */
+export function strictBase64(text: string): Uint8Array {
+  const bytes = fromBase64(text);
+  if (toBase64(bytes) !== text) throw new RangeError('This is not base64 as it is written.');
+  return bytes;
+}
+
 export function concat(...pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

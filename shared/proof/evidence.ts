@@ -1,10 +1,11 @@
 import canonicalize from 'canonicalize';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
-import { fromBase64, hexOf, utf8 } from './bytes.ts';
+import { hexOf, strictBase64, utf8 } from './bytes.ts';
 import { DerError } from './der.ts';
 import { ProofError, verifyBy } from './signedNote.ts';
 import { TimestampError } from './timestamp.ts';
+import type { Claim, ClaimId } from './verdict.ts';
 
 /** The proof that an entry is in the ledger of a checkpoint. Hashes are in base64. */
 export interface EntryProof {
@@ -95,31 +96,45 @@ export function formatOf({
   return page ? 'strongroom-evidence@2' : 'strongroom-evidence@1';
 }
 
-/** `holds`: recomputed here. `fails`: recomputed, and different. `claimed`: only somebody says so. */
-export type Verdict = 'holds' | 'fails' | 'claimed';
-
-export interface Claim {
-  verdict: Verdict;
-  /** What is claimed, as a sentence. */
-  claim: string;
-  /** How it was checked, who claims it, or what is wrong. */
-  detail: string;
-}
+export type EvidenceClaim = Claim<ClaimId<'evidence'>>;
 
 /** Runs a check. What it throws because of the data is a failure; anything else is an error of the program. */
-export function judge(claim: string, detail: string, check: () => void): Claim {
+export function judge(
+  id: EvidenceClaim['id'],
+  name: string,
+  detail: string,
+  check: () => void,
+): EvidenceClaim {
   try {
     check();
-    return { verdict: 'holds', claim, detail };
+    return { id, name, state: 'holds', detail };
   } catch (error) {
     if (error instanceof UnknownAlgorithmError)
-      return { verdict: 'claimed', claim, detail: `${error.message} Check it with openssl ts -verify.` };
+      return { id, name, state: 'unproven', detail: `${error.message} Check it with openssl ts -verify.` };
     const isOfData = [ProofError, TimestampError, DerError, RangeError, SyntaxError].some(
       (type) => error instanceof type,
     );
     if (!isOfData) throw error;
-    return { verdict: 'fails', claim, detail: (error as Error).message };
+    return { id, name, state: 'fails', detail: (error as Error).message };
   }
+}
+
+/** What nothing in the file can prove. The detail says who claims it, and how to check it. */
+export function stated(name: string, detail: string): EvidenceClaim {
+  return { id: 'stated', name, state: 'claimed', detail };
+}
+
+/** Reads a text that a node recorded as an object. @throws ProofError */
+export function recordIn(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ProofError('The record is not JSON.', { cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ProofError('The record is not a JSON object.');
+  return value as Record<string, unknown>;
 }
 
 export function sha256(text: string | Uint8Array, crypto: ProofCrypto): string {
@@ -194,31 +209,29 @@ export function canonicalOf(value: unknown): string {
  * Checks that every part is as the node wrote it. What no proof covers, such as the list of differences, could otherwise be
  * changed unnoticed.
  */
-export function checkSeal(evidence: Evidence, crypto: ProofCrypto): Claim[] {
-  const { seal, key, format } = evidence;
-  const claim = 'Every part of this file is as the node wrote it.';
-  // A node without its key writes null, so a file without the member lost it.
-  if (seal === undefined) return [{ verdict: 'fails', claim, detail: 'The seal was removed.' }];
+export function checkSeal(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
+  const { seal, key } = evidence;
+  const name = 'Every part of this file is as the node wrote it.';
   if (!seal)
     return [
       {
-        verdict: 'claimed',
-        claim,
+        id: 'seal',
+        name,
+        state: 'unproven',
         detail:
           'This file has no seal: the node had no key to make one with, or somebody removed it and may have changed what no proof covers.',
       },
     ];
-  const whole = judge(claim, 'The node signed the digest of each part.', () => {
-    const isSigned = verifyBy(key, utf8(seal.text), fromBase64(seal.signature), crypto);
+  const whole = judge('seal', name, 'The node signed the digest of each part.', () => {
+    const isSigned = verifyBy(key, utf8(seal.text), strictBase64(seal.signature), crypto);
     requireThat(isSigned, 'The seal was altered: its signature does not match.');
     requireThat(seal.text === sealText(evidence, crypto), 'A part was altered.');
-    requireThat(format === formatOf(evidence), 'The format was altered.');
   });
   const parts = partsOf(evidence).map((part) =>
-    judge(SEALED_PARTS[part], '', () => {
+    judge('sealed_part', SEALED_PARTS[part], '', () => {
       const isSealed = seal.text.includes(`\n${part} ${digestOf(evidence, part, crypto)}\n`);
       requireThat(isSealed, 'It was altered after the node sealed this file.');
     }),
   );
-  return [whole, ...parts.filter(({ verdict }) => verdict === 'fails')];
+  return [whole, ...parts.filter(({ state }) => state === 'fails')];
 }

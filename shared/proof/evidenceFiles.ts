@@ -4,10 +4,18 @@ import { countOf } from '../values/counts.ts';
 import { isDigest } from '../values/digestPattern.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { fromBase64 } from './bytes.ts';
-import { type Claim, type Evidence, type EvidenceFile, judge, requireThat, sha256 } from './evidence.ts';
+import {
+  type Evidence,
+  type EvidenceClaim,
+  type EvidenceFile,
+  judge,
+  requireThat,
+  sha256,
+  stated,
+} from './evidence.ts';
 
 /** Checks that each file of the record is here, and that its bytes have the digest in the record. */
-export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
+export function checkFiles(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
   const { kind, recorded, page, files } = evidence;
   const expected = [
     ...recordedFiles(kind, recorded.record),
@@ -17,9 +25,10 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): Claim[] {
   return [
     ...files.map((file) => checkFile(file, expected.find(({ name }) => name === file.name)?.sha256, crypto)),
     ...missing.map(
-      ({ name }): Claim => ({
-        verdict: 'fails',
-        claim: `The file ${name} is in this evidence.`,
+      ({ name }): EvidenceClaim => ({
+        id: 'file',
+        name: `The file ${name} is in this evidence.`,
+        state: 'fails',
         detail: 'The record lists it, but it was removed.',
       }),
     ),
@@ -54,19 +63,18 @@ function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name:
   );
 }
 
-function checkFile(file: EvidenceFile, expected: string | undefined, crypto: ProofCrypto): Claim {
+function checkFile(file: EvidenceFile, expected: string | undefined, crypto: ProofCrypto): EvidenceClaim {
   const { name, sha256: digest, content } = file;
   if (content === null) {
-    return {
-      verdict: expected === digest ? 'claimed' : 'fails',
-      claim: `The file ${name} has the digest ${digest}.`,
-      detail:
-        expected === digest
-          ? 'Its bytes are not in this file. Whoever has them can compare their SHA-256 with the record.'
-          : 'The record names another digest.',
-    };
+    const claim = `The file ${name} has the digest ${digest}.`;
+    if (expected !== digest)
+      return { id: 'file', name: claim, state: 'fails', detail: 'The record names another digest.' };
+    return stated(
+      claim,
+      'Its bytes are not in this file. Whoever has them can compare their SHA-256 with the record.',
+    );
   }
-  return judge(`The bytes of ${name} match the record.`, `Their SHA-256 is ${expected}.`, () => {
+  return judge('file', `The bytes of ${name} match the record.`, `Their SHA-256 is ${expected}.`, () => {
     const bytes = fromBase64(content);
     requireThat(
       sha256(bytes, crypto) === expected && digest === expected && bytes.length === file.bytes,
@@ -89,7 +97,7 @@ export interface SetFiles {
 export function checkSet(
   { kind, recorded, files }: Pick<Evidence, 'kind' | 'recorded' | 'files'>,
   crypto: ProofCrypto,
-): { claims: Claim[]; set?: SetFiles } {
+): { claims: EvidenceClaim[]; set?: SetFiles } {
   const [only, ...others] = recordedFiles(kind, recorded.record);
   const file = files.find(({ name }) => name === SET_FILE);
   if (only?.name !== SET_FILE || others.length > 0 || !file) return { claims: [] };
@@ -97,7 +105,7 @@ export function checkSet(
   const { seq } = recorded.entry;
   if (content === null) return { claims: [unread(seq, file.bytes)] };
   let set: SetFiles | undefined;
-  const judged = judge(`The ledger entry ${seq} covers every file of the set.`, '', () => {
+  const judged = judge('set', `The ledger entry ${seq} covers every file of the set.`, '', () => {
     const bytes = fromBase64(content);
     const text = setTextOf(bytes);
     if (text === undefined) return;
@@ -105,14 +113,13 @@ export function checkSet(
     requireThat(sha256(recorded.record, crypto) === recorded.entry.digest, 'The record was altered.');
     set = readSet(text);
   });
-  if (judged.verdict !== 'holds') return { claims: [judged] };
+  if (judged.state !== 'holds') return { claims: [judged] };
   if (!set) return { claims: [] };
   const detail = `${SET_FILE} lists ${sizeOf(set)}, each with its SHA-256. The record has the SHA-256 of ${SET_FILE}, and the entry that of the record.`;
-  const bytesOfFiles: Claim = {
-    verdict: 'claimed',
-    claim: 'The files of the set have these digests.',
-    detail: 'Their bytes are not in this file. Whoever has them can compare their SHA-256 with the list.',
-  };
+  const bytesOfFiles = stated(
+    'The files of the set have these digests.',
+    'Their bytes are not in this file. Whoever has them can compare their SHA-256 with the list.',
+  );
   return { claims: [{ ...judged, detail }, bytesOfFiles], set };
 }
 
@@ -121,12 +128,11 @@ export function sizeOf({ files, bytes }: SetFiles): string {
   return `${countOf(files.length, 'file')} (${countOf(bytes, 'byte')})`;
 }
 
-function unread(seq: number, bytes: number): Claim {
-  return {
-    verdict: 'claimed',
-    claim: `The ledger entry ${seq} covers every file that ${SET_FILE} lists.`,
-    detail: `${SET_FILE} (${countOf(bytes, 'byte')}) is not in this file. Get it from the archive and compare its SHA-256 with the record. If it is the list of a set, it has the SHA-256 of every file.`,
-  };
+function unread(seq: number, bytes: number): EvidenceClaim {
+  return stated(
+    `The ledger entry ${seq} covers every file that ${SET_FILE} lists.`,
+    `${SET_FILE} (${countOf(bytes, 'byte')}) is not in this file. Get it from the archive and compare its SHA-256 with the record. If it is the list of a set, it has the SHA-256 of every file.`,
+  );
 }
 
 /** Reads `set.json` as strictly as a node. @throws ProofError */

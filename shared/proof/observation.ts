@@ -1,7 +1,16 @@
 import canonicalize from 'canonicalize';
 import type { ProofCrypto } from './algorithms.ts';
 import { hexOf, utf8 } from './bytes.ts';
-import { type Claim, type Evidence, judge, type ProvenEntry, requireThat, sha256 } from './evidence.ts';
+import {
+  type Evidence,
+  type EvidenceClaim,
+  judge,
+  type ProvenEntry,
+  recordIn,
+  requireThat,
+  sha256,
+  stated,
+} from './evidence.ts';
 import { countLines, noteBody, ProofError, signatureState } from './signedNote.ts';
 
 /** How far the clocks and the fetches of both nodes may be apart. */
@@ -107,18 +116,18 @@ export function checkSeenBy(
   proven: ProvenEntry,
   { recorded, key: ownKey }: Pick<Evidence, 'recorded' | 'key'>,
   crypto: ProofCrypto,
-): Claim[] {
+): EvidenceClaim[] {
   let found: { agreement: string; name: string; key: string; at: string; from: string } | undefined;
-  const signed = judge('A peer signed what it got from the same address.', '', () => {
-    const event = JSON.parse(recorded.record) as {
+  const signed = judge('seen_by', 'A peer signed what it got from the same address.', '', () => {
+    const event = recordIn(recorded.record) as {
       id: number;
       url: string;
       sha256: string | null;
       observed_at: string;
     };
-    const record = JSON.parse(proven.record) as RecordedSeenBy;
-    const { peer, request, agreement } = record;
+    const record = recordIn(proven.record) as unknown as RecordedSeenBy;
     requireThat(sha256(proven.record, crypto) === proven.entry.digest, 'The record of the peer was altered.');
+    const { peer, request, agreement } = record;
     const { type, subject } = proven.entry;
     requireThat(type === 'observation.signed' && subject === record.nonce, 'The entry is of something else.');
     const statement = openStatement(record.statement, { request, key: peer.key }, crypto);
@@ -156,29 +165,26 @@ export function checkSeenBy(
     ...(from === ownKey
       ? []
       : [
-          {
-            verdict: 'claimed' as const,
-            claim: 'The peer was asked by this node.',
-            detail: `The request is signed by another key, an earlier one of this node or one of another node: ${from}`,
-          },
+          stated(
+            'The peer was asked by this node.',
+            `The request is signed by another key, an earlier one of this node or one of another node: ${from}`,
+          ),
         ]),
     {
       ...signed,
-      claim: `${name} signed that it got ${SAW[agreement] ?? agreement} from the same address.`,
+      name: `${name} signed that it got ${SAW[agreement] ?? agreement} from the same address.`,
       detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it. Compare its key: ${key}`,
     },
-    {
-      verdict: 'claimed',
-      claim: `${name} fetched it itself, at ${at}.`,
-      detail: 'Only the peer states this. It could have learned the result of this node in another way.',
-    },
+    stated(
+      `${name} fetched it itself, at ${at}.`,
+      'Only the peer states this. It could have learned the result of this node in another way.',
+    ),
     ...(agreement === 'same_text'
       ? [
-          {
-            verdict: 'claimed' as const,
-            claim: 'The text of both is the same.',
-            detail: 'The peer signed the digest of its text. The node compared it with its own.',
-          },
+          stated(
+            'The text of both is the same.',
+            'The peer signed the digest of its text. The node compared it with its own.',
+          ),
         ]
       : []),
   ];

@@ -1,5 +1,5 @@
 import type { ProofCrypto } from './algorithms.ts';
-import { concat, fromBase64, hexOf, isSameBytes, toBase64, utf8 } from './bytes.ts';
+import { concat, fromBase64, hexOf, isSameBytes, strictBase64, toBase64, utf8 } from './bytes.ts';
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {
@@ -41,11 +41,16 @@ const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65
 /** @throws ProofError, RangeError */
 function parseKey(verifierKey: string, type: number, crypto: ProofCrypto): VerifierKey {
   const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(verifierKey) ?? [];
-  const key = fromBase64(encoded);
+  const key = strictBase64(encoded);
   if (key.length !== 33 || key[0] !== type) throw new ProofError('The key is not an Ed25519 key.');
   const hash = crypto.digest('sha256', concat(utf8(`${name}\n`), key)).subarray(0, 4);
   if (hexOf(hash) !== id) throw new ProofError('The key was altered: its hash does not match.');
   return { name, id: hash, publicKey: concat(SPKI_PREFIX, key.subarray(1)) };
+}
+
+/** Requires that a text is the verifier key of a node, named by its own hash. @throws ProofError, RangeError */
+export function requireNodeKey(verifierKey: string, crypto: ProofCrypto): void {
+  parseKey(verifierKey, NODE_KEY, crypto);
 }
 
 /** Returns the signatures of a key: the bytes after its id. */
@@ -55,7 +60,7 @@ function signaturesBy({ name, id }: VerifierKey, note: string): Uint8Array[] {
     .slice(note.lastIndexOf('\n\n') + 2)
     .split('\n')
     .filter((line) => line.startsWith(prefix))
-    .map((line) => fromBase64(line.slice(prefix.length)))
+    .map((line) => strictBase64(line.slice(prefix.length)))
     .filter((bytes) => isSameBytes(bytes.subarray(0, 4), id))
     .map((bytes) => bytes.subarray(4));
 }
@@ -107,6 +112,7 @@ export function openNote(
   what: 'checkpoint' | 'list',
 ): OpenedNote {
   const { name } = parseKey(verifierKey, NODE_KEY, crypto);
+  if (!isSignedNote(note)) throw new ProofError(`The ${what} is not a signed note.`);
   const state = signatureState(note, verifierKey, crypto);
   if (state === 'absent') throw new ProofError(`The node has not signed this ${what}.`);
   if (state === 'invalid') throw new ProofError(`The ${what} was altered: its signature does not match.`);

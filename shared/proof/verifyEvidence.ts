@@ -1,58 +1,67 @@
-import { countOf } from '../values/counts.ts';
+import { type About, aboutOf } from './about.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { checkEvidence } from './checkEvidence.ts';
-import { type Claim, EVIDENCE_FORMATS, type Evidence } from './evidence.ts';
-import { checkSet, type SetFiles, sizeOf } from './evidenceFiles.ts';
+import { type Evidence, type EvidenceClaim, judge } from './evidence.ts';
+import { checkSet, type SetFiles } from './evidenceFiles.ts';
+import { readEvidence } from './evidenceForm.ts';
+import { checkEvidencePage, dataIn, type KnownPage } from './evidencePage.ts';
+import type { Claim, ClaimId } from './verdict.ts';
 
-const DATA = /<script type="application\/json" id="evidence">([^<]*)<\/script>/;
+/** An evidence file has up to 10 MB of bytes, in base64, and the list of differences. */
+export const MAX_EVIDENCE_BYTES = 67_108_864;
 
-/** What an evidence file proves of itself, in words. */
-export interface EvidenceVerdict {
-  holds: boolean;
-  detail: string;
+/** What is claimed by data that says it is evidence. */
+export interface CheckedEvidence<Id extends string = EvidenceClaim['id']> {
+  claims: Claim<Id>[];
+  /** Absent if the data has not the form of evidence. */
+  evidence?: Evidence;
+  about?: About;
+  /** The files of the set that the evidence is of. */
+  set?: SetFiles | undefined;
 }
 
-/**
- * Verifies an evidence file as the page in it does, with the checks of this program instead of those in the file. Returns
- * undefined if there is no evidence in it that can be read.
- */
-export function verifyEvidence(html: string, crypto: ProofCrypto): EvidenceVerdict | undefined {
-  const evidence = parseEvidence(DATA.exec(html)?.[1]);
-  if (!evidence) return undefined;
-  const checked = check(evidence, crypto);
-  if (!checked) return { holds: false, detail: 'a part of the evidence is missing' };
-  const { claims, set } = checked;
-  const failed = claims.filter(({ verdict }) => verdict === 'fails');
-  if (failed.length > 0)
-    return { holds: false, detail: failed.map(({ claim, detail }) => `${claim} ${detail}`).join(' ') };
-  const holding = claims.filter(({ verdict }) => verdict === 'holds').length;
-  const ofSet = set ? `; they cover the ${sizeOf(set)} of the set` : '';
-  return {
-    holds: true,
-    detail: `${countOf(holding, 'claim holds', 'claims hold')}${ofSet}; the key is ${evidence.key}`,
-  };
-}
-
-function parseEvidence(text: string | undefined): Evidence | undefined {
+/** Checks the data of an evidence file. */
+export function checkEvidenceData(json: string, crypto: ProofCrypto): CheckedEvidence {
+  let evidence: Evidence | undefined;
+  const form = judge('form', 'The data has the form of evidence.', '', () => {
+    evidence = readEvidence(json);
+  });
+  if (!evidence) return { claims: [form] };
+  const about = aboutOf(evidence);
   try {
-    const parsed = JSON.parse(text ?? '') as Evidence | null;
-    return parsed && EVIDENCE_FORMATS.includes(parsed.format) ? parsed : undefined;
+    const set = checkSet(evidence, crypto);
+    return { claims: checkEvidence(evidence, crypto, set), evidence, about, set: set.set };
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    // A record has members of other kinds than a node writes.
+    return { claims: [{ ...form, state: 'fails', detail: 'A record has another form.' }], evidence, about };
   }
 }
 
-/** Returns undefined if a part has another form than evidence has. */
-function check(
-  evidence: Evidence,
+/**
+ * Verifies an evidence file as the page in it does, with the checks of this program instead of those in the file, and
+ * that the page is one that this program knows. Returns undefined if no evidence is in it.
+ */
+export function verifyEvidence(
+  bytes: Uint8Array,
+  pages: readonly KnownPage[],
   crypto: ProofCrypto,
-): { claims: Claim[]; set: SetFiles | undefined } | undefined {
+): CheckedEvidence<ClaimId<'evidence_file'>> | undefined {
+  const { text, isUtf8 } = decoded(bytes);
+  const json = dataIn(text);
+  if (json === undefined) return undefined;
+  const checked = checkEvidenceData(json, crypto);
+  const { evidence } = checked;
+  if (!evidence) return checked;
+  const page = checkEvidencePage(isUtf8 ? text : '', evidence, pages, crypto);
+  return { ...checked, claims: [...checked.claims, page] };
+}
+
+function decoded(bytes: Uint8Array): { text: string; isUtf8: boolean } {
   try {
-    const set = checkSet(evidence, crypto);
-    return { claims: checkEvidence(evidence, crypto, set), set: set.set };
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), isUtf8: true };
   } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    return { text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), isUtf8: false };
   }
 }

@@ -91,7 +91,7 @@ test('an event’s evidence file holds offline, and names each part in which a b
     await expect(link).toHaveAttribute('href', /#:~:text=The%20dam%20is%20not%20safe\.$/);
     await link.click();
     const passage = await opening;
-    await expect(passage.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(passage.getByRole('status')).toContainText('Intact.');
     await expect(passage.locator('mark')).toHaveText('The dam is not safe.');
     await expect(passage.locator('mark')).toBeInViewport();
     await expect(passage.getByText('Holds: The quoted words are in the bytes.')).toBeVisible();
@@ -111,7 +111,9 @@ test('an event’s evidence file holds offline, and names each part in which a b
       alter(evidence);
       await writeFile(savedPassage, withEvidence(wholePassage, evidence));
       await alone.page.goto(pathToFileURL(savedPassage).href);
-      await expect(alone.page.getByRole('status'), part).toContainText('This evidence does not hold');
+      await expect(alone.page.getByRole('status'), part).toContainText(
+        'Altered: this evidence does not hold',
+      );
       await expect(alone.page.getByRole('listitem').filter({ hasText: says }).first(), part).toBeVisible();
       expect((await runCommand(['verify', savedPassage])).code, part).toBe(1);
     }
@@ -128,7 +130,7 @@ test('an event’s evidence file holds offline, and names each part in which a b
     expect(whole.length - contents).toBeLessThan(300_000);
 
     const { page: opened, errors } = await openOffline(browser, file);
-    await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(opened.getByRole('status')).toContainText('Intact.');
     await expect(opened.getByRole('heading', { name: 'Fails' })).toHaveCount(0);
     for (const words of [
       web.url('/report'),
@@ -156,7 +158,7 @@ test('an event’s evidence file holds offline, and names each part in which a b
       expect(html, part).not.toBe(whole);
       await writeFile(file, html);
       await opened.goto(pathToFileURL(file).href);
-      await expect(opened.getByRole('status'), part).toContainText('This evidence does not hold');
+      await expect(opened.getByRole('status'), part).toContainText('Altered: this evidence does not hold');
       await expect(
         opened
           .getByRole('listitem')
@@ -254,7 +256,7 @@ test('the evidence files of a set and of a pack hold offline, with their files',
   await test.step('a pack’s evidence file holds offline, with its files', async () => {
     const file = await saveEvidence(page, pack, testInfo);
     const { page: opened, errors } = await openOffline(browser, file);
-    await expect(opened.getByRole('status')).toContainText('Everything that can be checked holds');
+    await expect(opened.getByRole('status')).toContainText('Intact.');
     await expect(opened.getByText('day,level')).toBeVisible();
     expect(errors).toEqual([]);
     const whole = await readFile(file, 'utf8');

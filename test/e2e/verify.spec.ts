@@ -151,9 +151,10 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
     const received = rows.filter({ hasText: 'received.evidence.html' });
     await expect(received).toContainText('Intact');
-    await expect(received).toContainText(/\d+ claims hold; the key is /);
+    await expect(received).toContainText(`pack ${pack.id}, Levels, `);
+    await expect(received).toContainText(/, SHA-256 [0-9a-f]{64}, key \S+\+[0-9a-f]{8}\+/);
     const forged = rows.filter({ hasText: 'forged.evidence.html' });
-    await expect(forged).toContainText('Changed');
+    await expect(forged).toContainText('Altered');
     await expect(forged).toContainText('The record of the pack was altered.');
     await expect(page.getByText('The node cannot be reached.')).toBeVisible();
     await context.setOffline(false);

@@ -22,8 +22,15 @@ let node: TestNode;
 let pack: string;
 let finding: string;
 let versions: string[];
+let rendererFolder: string;
+
+/** Runs `strongroom verify` as the program that the node is of. */
+function verify(path: string) {
+  return runHere(['verify', path], undefined, { rendererFolder });
+}
+
 beforeAll(async () => {
-  const rendererFolder = await temporaryFolder();
+  rendererFolder = await temporaryFolder();
   await mkdir(join(rendererFolder, 'evidence'));
   await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), await buildEvidenceScript());
   await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
@@ -137,7 +144,7 @@ describe('the bag of a case', () => {
     );
     const evidence = join(root, 'data', 'evidence', 'event-2.evidence.html');
     for (const path of [zip, root, evidence, join(root, 'data', 'packs', `${pack}.pack.zip`)]) {
-      const { code, stdout } = await runHere(['verify', path]);
+      const { code, stdout } = await verify(path);
       expect(code, stdout).toBe(0);
     }
     const record = await run('sha256sum', [`findings/${finding}.json`], join(root, 'data'));
@@ -146,7 +153,7 @@ describe('the bag of a case', () => {
     ) as object;
     expect(entry).toMatchObject({ type: 'finding.added', digest: record.slice(0, 64) });
     await writeFile(join(root, 'data', 'case.json'), '{}');
-    expect((await runHere(['verify', root])).code).toBe(1);
+    expect((await verify(root)).code).toBe(1);
   });
 
   test('has an index that runs no script, loads nothing, and shows hostile text as text', async () => {
@@ -180,6 +187,6 @@ describe('the bag of a case', () => {
     const missing = $('h2:contains("Not in this bag") + ul').text();
     expect(missing).toContain(versions[1]);
     expect(missing).toContain(`Pack file and evidence file of ${pack}`);
-    expect((await runHere(['verify', root])).code).toBe(0);
+    expect((await verify(root)).code).toBe(0);
   });
 });

@@ -185,6 +185,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       ...ALL_SERVICES,
       'server/citations',
       'server/copies',
+      'server/evidence',
       'server/peers',
       'server/repositories',
       'server/owner',

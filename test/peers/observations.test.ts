@@ -183,11 +183,15 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   const [evidence, dump] = [join(folder, 'event.evidence.html'), join(folder, 'dump.jsonl')];
   const html = await (await asker.node.fetch(`/api/events/${bytes}/evidence`)).text();
   await writeFile(evidence, html);
-  expect(await runHere(['verify', evidence])).toMatchObject({ code: 0, stderr: '' });
+  expect(await runHere(['verify', evidence], undefined, { rendererFolder })).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
   for (const crypto of [nodeCrypto, browserCrypto])
     expect(checkEvidence(JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? ''), crypto)).toContainEqual({
-      verdict: 'holds',
-      claim: `${peer.name} signed that it got the same bytes from the same address.`,
+      id: 'seen_by',
+      state: 'holds',
+      name: `${peer.name} signed that it got the same bytes from the same address.`,
       detail: expect.stringContaining(peer.key),
     });
   const file = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
@@ -195,19 +199,19 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   if (!proven) throw new Error('The evidence has no statement of a peer.');
   // A statement that was made for another node, or at another time.
   expect(checkSeenBy(proven, { ...file, key: peer.key }, nodeCrypto)).toContainEqual(
-    expect.objectContaining({ verdict: 'claimed', claim: 'The peer was asked by this node.' }),
+    expect.objectContaining({ state: 'claimed', name: 'The peer was asked by this node.' }),
   );
   const { recorded } = file;
   const observed = JSON.parse(recorded.record) as { observed_at: string };
   const record = recorded.record.replace(observed.observed_at, '2001-01-01T00:00:00.000Z');
   expect(checkSeenBy(proven, { ...file, recorded: { ...recorded, record } }, nodeCrypto)).toEqual([
-    expect.objectContaining({ verdict: 'fails' }),
+    expect.objectContaining({ state: 'fails' }),
   ]);
   await writeFile(
     evidence,
     html.replace('\\"agreement\\":\\"same_bytes\\"', '\\"agreement\\":\\"differs\\"'),
   );
-  expect(await runHere(['verify', evidence])).toMatchObject({ code: 1 });
+  expect(await runHere(['verify', evidence], undefined, { rendererFolder })).toMatchObject({ code: 1 });
   await writeFile(dump, await (await asker.node.fetch('/api/dump.jsonl')).text());
   expect(await runHere(['verify', dump])).toMatchObject({ code: 0, stderr: '' });
   const copy = ['copy', join(folder, 'copy'), '--data', dirname(asker.node.tokenFile)];

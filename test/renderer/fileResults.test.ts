@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
+import type { FileProof } from '../../renderer/src/pages/verify/fileProof.ts';
 import {
   type FileResult,
   judge,
@@ -54,12 +55,18 @@ test('a file is judged by its list, else by the archive, else not yet', () => {
   expect(judge(A, null, null)).toBe('unknown');
   expect(judge(A, null, undefined)).toBe('pending');
   // Of an evidence file, which proves itself, a list may say that it is another one.
-  expect(judge(A, null, null, '9 claims hold')).toBe('intact');
-  expect(judge(A, B, null, '9 claims hold')).toBe('changed');
+  const proof = (verdict: FileProof['verdict']) => ({ verdict, words: 'event 2' });
+  expect(judge(A, null, null, proof('intact'))).toBe('intact');
+  expect(judge(A, B, null, proof('intact'))).toBe('changed');
+  // A list proves only that it is the file that somebody listed.
+  for (const verdict of ['altered', 'unsigned'] as const)
+    expect(judge(A, A, null, proof(verdict))).toBe(verdict);
+  expect(judge(A, A, null, proof('unknown'))).toBe('unproven');
 });
 
 test('the report is text, CSV without formulas, or JSON', () => {
   const result: FileResult = {
+    key: 1,
     path: '=cmd,"x"',
     bytes: 3,
     sha256: A,
@@ -77,7 +84,7 @@ test('the report is text, CSV without formulas, or JSON', () => {
   expect(reportText('txt', about)).toContain('Changed: 1');
   expect(JSON.parse(reportText('json', about))).toMatchObject({
     counts: { changed: 1 },
-    files: [result],
+    files: [{ path: result.path, verdict: 'changed' }],
   });
 });
 

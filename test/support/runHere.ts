@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import { main } from '../../server/cli/main.ts';
+import type { NodeConfig } from '../../server/config.ts';
 import type { CommandResult } from './cli.ts';
 
 let last: Promise<unknown> = Promise.resolve();
@@ -8,13 +9,21 @@ let last: Promise<unknown> = Promise.resolve();
  * Runs a command of `strongroom` in this process, without the half second of the processor that a process of its own
  * takes, in this folder if one is given. Commands that are run at once follow each other, because they share the output.
  */
-export function runHere(words: readonly string[], cwd?: string): Promise<CommandResult> {
-  const result = last.then(() => run(words, cwd));
+export function runHere(
+  words: readonly string[],
+  cwd?: string,
+  config: Partial<NodeConfig> = {},
+): Promise<CommandResult> {
+  const result = last.then(() => run(words, cwd ?? process.cwd(), config));
   last = result.catch(() => undefined);
   return result;
 }
 
-async function run(words: readonly string[], cwd = process.cwd()): Promise<CommandResult> {
+async function run(
+  words: readonly string[],
+  cwd: string,
+  config: Partial<NodeConfig>,
+): Promise<CommandResult> {
   const before = process.cwd();
   let stdout = '';
   let stderr = '';
@@ -28,7 +37,7 @@ async function run(words: readonly string[], cwd = process.cwd()): Promise<Comma
   });
   process.chdir(cwd);
   try {
-    const code = await main([...words]);
+    const code = await main([...words], config);
     return { code, stdout, stderr };
   } finally {
     process.chdir(before);

@@ -278,7 +278,7 @@ describe('with all secrets withheld', () => {
     for (const path of [`/api/events/${changed.id}/evidence`, `/api/packs/${archive.packs[0]}/evidence`]) {
       const [visitors, owners] = [await evidence(asVisitor, path), await evidence(asOwner, path)];
       for (const each of [visitors, owners])
-        expect(checkEvidence(each, nodeCrypto).filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+        expect(checkEvidence(each, nodeCrypto).filter(({ state }) => state === 'fails')).toEqual([]);
       expect(visitors.files.map(({ content }) => content)).toEqual(visitors.files.map(() => null));
       expect(visitors.diff).toBeNull();
       expect(owners.files.map(({ sha256 }) => sha256)).toEqual(visitors.files.map(({ sha256 }) => sha256));

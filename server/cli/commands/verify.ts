@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { aboutWords } from '../../../shared/proof/about.ts';
 import { type ChecksumFile, openChecksumFile, openReferenceArchive } from '../../verification/plainFiles.ts';
 import { exitCodeOf, type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
@@ -58,7 +59,7 @@ export const verify: Command = {
   name: 'verify',
   summary: 'verify files, folders, pack files, bags, dumps and lists, offline',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values, positionals: paths } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     if (paths.some(namesCopy))
       return (await import('../verifyCopyAt.ts')).verifyCopyAt(targetOf(paths), values);
@@ -70,6 +71,10 @@ export const verify: Command = {
         paths,
         list: values.sums === undefined ? undefined : await listFrom(values.sums),
         holder: values.against === undefined ? undefined : await openReferenceArchive(values.against),
+        pages: async () =>
+          (await import('../../evidence/evidenceParts.ts')).knownPages(
+            config.rendererFolder ?? (await import('../../config.ts')).defaultRendererFolder(),
+          ),
         progress,
       });
       for await (const found of findings) {
@@ -117,7 +122,7 @@ function toJson(found: Finding): string {
 
 function formatFinding({ path, state, sha256, expected, detail, verdict, about }: Finding): string {
   const details = [
-    about ? `${about.subject}, ${about.name}, ${about.at}, SHA-256 ${about.sha256}, key ${about.key}` : null,
+    about ? aboutWords(about) : null,
     detail,
     state === 'changed' && expected !== null ? `expected ${expected}, found ${sha256 ?? 'nothing'}` : null,
     state === 'unknown' && sha256 !== null && !about ? sha256 : null,

@@ -98,7 +98,7 @@ export function caseHandlers(
       readCase(store, id);
       const [{ caseBag }, { readEvidenceParts }] = await Promise.all([
         import('../../cases/caseBag.ts'),
-        import('../../evidence/evidenceHtml.ts'),
+        import('../../evidence/evidenceParts.ts'),
       ]);
       const evidenceParts = await readEvidenceParts(rendererFolder);
       const addresses = { origin: publicAddress.originOf(request), nodeName };

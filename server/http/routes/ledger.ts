@@ -3,14 +3,16 @@ import { gzip } from 'node:zlib';
 import { MAX_WITNESS_REQUEST_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
+import { evidenceHtml, evidencePolicy } from '../../../shared/proof/evidencePage.ts';
 import {
   eventEvidence,
   type FindingEvidenceServices,
   findingEvidence,
   packEvidence,
 } from '../../evidence/collectEvidence.ts';
-import { evidenceHtml, evidencePolicy, readEvidenceParts } from '../../evidence/evidenceHtml.ts';
+import { readEvidenceParts } from '../../evidence/evidenceParts.ts';
 import { listEntryTitles, readLedger } from '../../ledger/appendEntry.ts';
+import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import { listKeyChanges } from '../../ledger/nodeKey.ts';
 import {
@@ -163,7 +165,7 @@ export function evidenceHandlers(services: FindingEvidenceServices, rendererFold
       ...attachmentHeaders('text/html; charset=utf-8', name),
       ...headersOf(parts.script),
     };
-    return streamReply(headers, () => evidenceHtml(evidence, parts));
+    return streamReply(headers, () => evidenceHtml(evidence, parts, nodeCrypto));
   };
   return {
     readEventEvidence: ({ params: { id = '' }, visitor }) =>
@@ -177,7 +179,7 @@ export function evidenceHandlers(services: FindingEvidenceServices, rendererFold
         // It is opened at the passage. The sandbox gives it an origin of its own, so its script reaches nothing of the node.
         (script) => ({
           'Content-Disposition': `inline; filename="${id}.evidence.html"`,
-          'Content-Security-Policy': `${evidencePolicy(script)}; sandbox allow-scripts allow-downloads`,
+          'Content-Security-Policy': `${evidencePolicy(script, nodeCrypto)}; sandbox allow-scripts allow-downloads`,
         }),
       ),
   } satisfies Partial<Handlers>;

@@ -145,11 +145,11 @@ test('an evidence file says who saw it, and claims nothing more', async () => {
   const html = await textAt(`/api/events/${event?.id}/evidence`);
   const evidence = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
   const claims = checkEvidence(evidence, nodeCrypto);
-  expect(claims.filter(({ verdict }) => verdict === 'fails')).toEqual([]);
+  expect(claims.filter(({ state }) => state === 'fails')).toEqual([]);
   expect(claims).toContainEqual(
-    expect.objectContaining({ verdict: 'claimed', detail: expect.stringContaining(HANDED_IN_WORDS) }),
+    expect.objectContaining({ state: 'claimed', detail: expect.stringContaining(HANDED_IN_WORDS) }),
   );
-  expect(claims.map(({ claim }) => claim)).not.toContain('The address answered with these bytes.');
+  expect(claims.map(({ name }) => name)).not.toContain('The address answered with these bytes.');
 });
 
 test('a feed says that nobody fetched it', async () => {

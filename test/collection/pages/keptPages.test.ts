@@ -31,6 +31,7 @@ const SHOP = `<!doctype html><html><head><title>Shop</title></head><body><h1>Pri
 const BODY = 'which=bread';
 
 let own: string;
+let rendererFolder: string;
 let node: CollectingNode;
 let source: string;
 let url: string;
@@ -39,7 +40,7 @@ let pages: PageCapture[];
 
 beforeAll(async () => {
   own = await temporaryFolder();
-  const rendererFolder = join(own, 'renderer');
+  rendererFolder = join(own, 'renderer');
   await mkdir(join(rendererFolder, 'evidence'), { recursive: true });
   await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), await buildEvidenceScript());
   await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
@@ -109,7 +110,10 @@ describe('a dump', () => {
   test('restores page captures with the same ledger', async () => {
     const file = join(own, 'dump.jsonl');
     await writeFile(file, await textAt(node.node, '/api/dump.jsonl'));
-    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['verify', file], undefined, { rendererFolder })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     const dataFolder = join(own, 'restored');
     expect(await runHere(['import', file, '--data', dataFolder])).toMatchObject({ code: 0, stderr: '' });
     const before = (await headOf(node.node)).head;
@@ -252,7 +256,7 @@ describe('the evidence file of a page', () => {
     evidence = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
   });
   const failures = (changed: Evidence) =>
-    checkEvidence(changed, nodeCrypto).filter(({ verdict }) => verdict === 'fails');
+    checkEvidence(changed, nodeCrypto).filter(({ state }) => state === 'fails');
 
   test('has both texts, the picture and the page capture, and holds', async () => {
     expect(evidence.format).toBe('strongroom-evidence@2');
@@ -265,7 +269,7 @@ describe('the evidence file of a page', () => {
     expect(failures(evidence)).toEqual([]);
     const file = join(own, 'page.evidence.html');
     await writeFile(file, html);
-    expect(await runHere(['verify', file])).toMatchObject({ code: 0 });
+    expect(await runHere(['verify', file], undefined, { rendererFolder })).toMatchObject({ code: 0 });
   });
 
   test('fails if the picture, the page capture or its entry was changed or taken out', () => {

@@ -175,6 +175,6 @@ export function passageChangesOf(): Change[] {
       'The ledger entry was altered.',
       (e) => (finding(e).entry.at = changed(finding(e).entry.at, 3)),
     ],
-    ['the finding taken out', 'but it was removed.', (e) => delete e.finding],
+    ['the finding taken out', 'a part was removed or added', (e) => delete e.finding],
   ];
 }

@@ -38,7 +38,7 @@ import {
   type Verdict,
   verdictOf,
 } from './fileResults.ts';
-import { useVerification } from './run.ts';
+import { useVerification } from './useVerification.ts';
 import classes from './VerifyPage.module.css';
 
 /** Verifies files without uploading them: hashed here, then found in dropped lists and in the archive. */
@@ -47,7 +47,7 @@ export default function VerifyPage() {
     useVerification();
   const node = useSession((state) => state.session?.node ?? '');
   useEffect(prepare, [prepare]);
-  const { isOver, isReading } = useDroppedFiles((files) => void add(files));
+  const { isOver, isReading, hasFailed } = useDroppedFiles((files) => void add(files));
   const subject = { results, checkpoints, node };
   const isEmpty = results.length === 0 && lists.length === 0 && checkpoints.length === 0;
   return (
@@ -70,6 +70,12 @@ export default function VerifyPage() {
         <div className={classes.overlay} aria-hidden>
           <p>Drop to verify</p>
         </div>
+      )}
+      {hasFailed && (
+        <p className={classes.note} role="alert">
+          Something that was dropped cannot be read, so none of it was added. Choose the files with the
+          buttons above.
+        </p>
       )}
       {isReading && <output className={classes.note}>The dropped folders are being read…</output>}
       {isEmpty && !isReading && (
@@ -104,8 +110,10 @@ export default function VerifyPage() {
 function DroppedLists({ lists }: { lists: readonly DroppedList[] }) {
   return (
     <ul className={`${classes.lists} plain`} aria-label="Lists">
-      {lists.map(({ path, entries, faults }) => (
-        <li key={path}>
+      {lists.map(({ path, entries, faults }, index) => (
+        // A list may be dropped twice; none is ever removed by itself.
+        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        <li key={index}>
           <span className="mono wrap-anywhere">{path}</span>: {countOf(entries.length, 'digest')}
           {faults.length > 0 && `, ${countOf(faults.length, 'unreadable line')}`}
         </li>
@@ -122,8 +130,8 @@ function Checkpoints({ subject }: { subject: Omit<ReportSubject, 'at'> }) {
       actions={subject.results.length === 0 && <SaveReport {...subject} />}
     >
       <ul className={`${classes.lists} ${classes.checkpoints} plain`}>
-        {subject.checkpoints.map(({ note, result }) => (
-          <li key={note.path}>
+        {subject.checkpoints.map(({ key, note, result }) => (
+          <li key={key}>
             <CheckpointRow note={note} result={result} />
           </li>
         ))}
@@ -178,8 +186,10 @@ function FileButton({
 function useDroppedFiles(onFiles: (files: PathFile[]) => void): {
   isOver: boolean;
   isReading: boolean;
+  hasFailed: boolean;
 } {
   const [isOver, setIsOver] = useState(false);
+  const [hasFailed, setHasFailed] = useState(false);
   const [reading, setReading] = useState(0);
   const latest = useRef(onFiles);
   useEffect(() => {
@@ -199,8 +209,13 @@ function useDroppedFiles(onFiles: (files: PathFile[]) => void): {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
       setReading((count) => count + 1);
+      setHasFailed(false);
       void readDropped(event.dataTransfer)
-        .then((files) => latest.current(files))
+        .then(
+          (files) => latest.current(files),
+          // The browser says no more than that it cannot read an entry.
+          () => setHasFailed(true),
+        )
         .finally(() => setReading((count) => count - 1));
     };
     window.addEventListener('dragover', over);
@@ -212,7 +227,7 @@ function useDroppedFiles(onFiles: (files: PathFile[]) => void): {
       window.removeEventListener('drop', drop);
     };
   }, []);
-  return { isOver, isReading: reading > 0 };
+  return { isOver, isReading: reading > 0, hasFailed };
 }
 
 interface VerifiedFilesProps {
@@ -252,7 +267,7 @@ function VerifiedFiles({ subject, version }: VerifiedFilesProps) {
       <VirtualList
         label="Verified files"
         items={shown}
-        keyOf={({ path, verdict }) => `${path} ${verdict === 'missing'}`}
+        keyOf={({ key }) => String(key)}
         render={(result) => <FileResultRow result={result} />}
       />
     </Section>
@@ -271,6 +286,9 @@ const ICONS: Record<Verdict, TablerIcon> = {
   waiting: IconCircleDashed,
   intact: IconCircleCheck,
   changed: IconShieldX,
+  altered: IconShieldX,
+  unsigned: IconAlertTriangle,
+  unproven: IconFileUnknown,
   in_archive: IconCircleCheck,
   unknown: IconFileUnknown,
   pending: IconClock,
@@ -298,7 +316,7 @@ function FileResultRow({ result }: { result: FileResult }) {
             </span>
           )}
           {list && <span>according to {list}</span>}
-          {proof && <span>{proof}</span>}
+          {proof && <span className="wrap-anywhere">{proof.words}</span>}
           {found?.pack && <Link to={`/packs/${found.pack.id}`}>pack file {found.pack.path}</Link>}
           {found?.source && <Link to={`/sources/${found.source.id}`}>{found.source.url}</Link>}
           {error && <span>{error}</span>}

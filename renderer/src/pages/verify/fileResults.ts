@@ -11,6 +11,7 @@ import {
   provesInclusion,
   type SavedCheckpoint,
 } from '../ledger/checkpoint/compareCheckpoint.ts';
+import type { FileProof } from './fileProof.ts';
 
 /** What is known of a dropped file. */
 export type Verdict =
@@ -18,8 +19,14 @@ export type Verdict =
   | 'waiting'
   /** Its digest is the one that a dropped list gives, or it is an evidence file whose claims hold. */
   | 'intact'
-  /** A dropped list gives another digest, or a claim of an evidence file fails. */
+  /** A dropped list gives another digest. */
   | 'changed'
+  /** A claim of an evidence file fails. */
+  | 'altered'
+  /** Nothing in an evidence file is wrong, but no valid signature of the key in it covers it. */
+  | 'unsigned'
+  /** Something in an evidence file could not be checked. */
+  | 'unproven'
   /** In no list, but the archive has these bytes. */
   | 'in_archive'
   /** In no list, and the archive does not have these bytes. */
@@ -32,6 +39,8 @@ export type Verdict =
 
 /** One dropped file, or one line of a list whose file was not dropped. */
 export interface FileResult {
+  /** Files that are dropped twice have one path. */
+  key: number;
   path: string;
   bytes: number | null;
   sha256: string | null;
@@ -39,7 +48,7 @@ export interface FileResult {
   expected: string | null;
   list: string | null;
   /** What an evidence file proves by itself; null for any other file. */
-  proof: string | null;
+  proof: FileProof | null;
   verdict: Verdict;
   found: FoundDigest | null;
   /** Why it could not be read. */
@@ -107,10 +116,11 @@ export function judge(
   sha256: string,
   expected: string | null,
   found: FoundDigest | null | undefined,
-  proof: string | null = null,
+  proof: FileProof | null = null,
 ): Verdict {
-  if (expected !== null) return expected === sha256 ? 'intact' : 'changed';
-  if (proof !== null) return 'intact';
+  if (expected !== null && expected !== sha256) return 'changed';
+  if (proof !== null) return proof.verdict === 'unknown' ? 'unproven' : proof.verdict;
+  if (expected !== null) return 'intact';
   if (found === undefined) return 'pending';
   return found ? 'in_archive' : 'unknown';
 }
@@ -119,6 +129,9 @@ export const VERDICT_WORDS: Record<Verdict, string> = {
   waiting: 'Waiting',
   intact: 'Intact',
   changed: 'Changed',
+  altered: 'Altered',
+  unsigned: 'Unsigned',
+  unproven: 'Unknown',
   in_archive: 'In the archive',
   unknown: 'Not in the archive',
   pending: 'Look-up pending',
@@ -128,9 +141,12 @@ export const VERDICT_WORDS: Record<Verdict, string> = {
 
 /** The order in which results are listed: what needs attention first. */
 export const VERDICT_ORDER: readonly Verdict[] = [
+  'altered',
   'changed',
   'missing',
   'unreadable',
+  'unsigned',
+  'unproven',
   'unknown',
   'pending',
   'waiting',
@@ -178,7 +194,8 @@ export function reportText(
   const checkpoints = notes.map(reported);
   switch (format) {
     case 'json': {
-      const report = { node, at, counts: countVerdicts(results), files: results, checkpoints };
+      const files = results.map(({ key: _, ...file }) => file);
+      const report = { node, at, counts: countVerdicts(results), files, checkpoints };
       return `${JSON.stringify(report, null, 1)}\n`;
     }
     case 'csv':
@@ -214,7 +231,7 @@ function csvLine(result: FileResult): string {
     bytes,
     sha256,
     expected,
-    list ?? proof,
+    list ?? proof?.words,
     found?.pack?.id,
     found?.source?.id,
     error,
@@ -256,7 +273,7 @@ function plainReport(
   for (const { path, verdict, sha256, expected, proof, error } of results) {
     lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${path.replace(/[\r\n\t]/g, '?')}`);
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
-    if (proof) lines.push(`\t${proof}`);
+    if (proof) lines.push(`\t${proof.words}`);
     if (error) lines.push(`\t${error}`);
   }
   for (const { path, verdict, detail } of checkpoints)
@@ -330,6 +347,8 @@ export function verdictOf(result: CheckpointResult): 'pending' | 'unknown' | 'ch
 
 /** A dropped checkpoint or proof, and what was found out about it. */
 export interface CheckedNote {
+  /** It may be dropped twice. */
+  key: number;
   note: CheckpointNote;
   result: CheckpointResult;
 }

@@ -1,11 +1,16 @@
+import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
+import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
+import { verifyEvidence } from '../../../../shared/proof/verifyEvidence.ts';
+import { browserCrypto } from '../../../evidence/browserCrypto.ts';
 import { hashStream } from '../../hashing/sha256.ts';
+import { type FileProof, proofOf } from './fileProof.ts';
 
-export interface VerifyRequest {
-  id: number;
-  /** Several small files, or one file of any size. */
-  files: readonly File[];
-}
+/** Several small files or one file of any size to hash, or one file that may be evidence. */
+export type VerifyRequest = { id: number } & (
+  | { files: readonly File[] }
+  | { evidence: File; pages: readonly KnownPage[] }
+);
 
 export interface HashOutcome {
   sha256: string | null;
@@ -13,8 +18,15 @@ export interface HashOutcome {
   error: string | null;
 }
 
-/** The bytes of a large file read so far, or the outcomes in the order of the files. */
-export type VerifyReply = { id: number; bytes: number } | { id: number; outcomes: HashOutcome[] };
+/** What an evidence file proves, and the digest of the file; null if it is none. */
+export type EvidenceOutcome = { sha256: string; proof: FileProof } | null;
+
+/** The bytes of a large file read so far, the outcomes in the order of the files, or that of an evidence file. */
+export type VerifyReply = { id: number } & (
+  | { bytes: number }
+  | { outcomes: HashOutcome[] }
+  | { evidence: EvidenceOutcome }
+);
 
 /** Smaller files are hashed at once by the browser's own SHA-256, where it offers one (a secure context). */
 const SMALL_BYTES = 8_388_608;
@@ -28,12 +40,33 @@ const scope = self as unknown as {
 /** One batch at a time, so that memory stays flat. The files of a batch are read at the same time. */
 let queue = Promise.resolve();
 
-scope.onmessage = ({ data: { id, files } }) => {
-  queue = queue.then(async () => {
-    const outcomes = await Promise.all(files.map((file) => hashFile(id, file)));
-    scope.postMessage({ id, outcomes });
-  });
+scope.onmessage = ({ data }) => {
+  queue = queue
+    .then(async () => scope.postMessage({ id: data.id, ...(await answerTo(data)) }))
+    // As an error of the worker it ends all that waits for answers; as a rejection it would leave it waiting.
+    .catch((error: unknown) => void setTimeout(() => reportError(error)));
 };
+
+async function answerTo(
+  request: VerifyRequest,
+): Promise<{ outcomes: HashOutcome[] } | { evidence: EvidenceOutcome }> {
+  if ('files' in request)
+    return { outcomes: await Promise.all(request.files.map((file) => hashFile(request.id, file))) };
+  return { evidence: await verifiedEvidence(request.evidence, request.pages) };
+}
+
+/** A file that cannot be read or verified is hashed like any other, which says why. */
+async function verifiedEvidence(file: File, pages: readonly KnownPage[]): Promise<EvidenceOutcome> {
+  let bytes: Uint8Array;
+  try {
+    bytes = new Uint8Array(await file.arrayBuffer());
+  } catch (error) {
+    if (error instanceof DOMException) return null;
+    throw error;
+  }
+  const checked = verifyEvidence(bytes, pages, browserCrypto);
+  return checked ? { sha256: bytesToHex(sha256(bytes)), proof: proofOf(checked) } : null;
+}
 
 async function hashFile(id: number, file: File): Promise<HashOutcome> {
   try {
@@ -51,13 +84,13 @@ async function digestOf(id: number, file: File): Promise<string> {
   if (file.size <= SMALL_BYTES && subtle)
     return bytesToHex(new Uint8Array(await subtle.digest('SHA-256', await file.arrayBuffer())));
   let reported = 0;
-  const { sha256, bytes } = await hashStream(file.stream(), (done) => {
+  const { sha256: digest, bytes } = await hashStream(file.stream(), (done) => {
     if (done - reported < REPORT_EVERY_BYTES) return;
     reported = done;
     scope.postMessage({ id, bytes: done });
   });
   if (bytes !== file.size) throw new ChangedError();
-  return sha256;
+  return digest;
 }
 
 class ChangedError extends Error {

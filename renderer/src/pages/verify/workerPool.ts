@@ -1,16 +1,25 @@
 import { type FoundDigest, MAX_LOOKUP_DIGESTS } from '../../../../shared/archive/citation.ts';
+import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
 import { call } from '../../api/client.ts';
-import type { HashOutcome, VerifyReply, VerifyRequest } from './verify.worker.ts';
+import type { EvidenceOutcome, HashOutcome, VerifyReply, VerifyRequest } from './verify.worker.ts';
 
 /** More workers than this compete for the same disk. */
 const MAX_WORKERS = 6;
 /** The next batch is queued while a worker hashes one, so that it never waits. */
 const PER_WORKER = 2;
 
+/** What a worker does. It is settled once: by the reply, or because the workers failed or were closed. */
+interface Task<Outcome> {
+  request: Omit<VerifyRequest, 'id'>;
+  outcomeIn: (reply: VerifyReply) => Outcome | undefined;
+  /** If the workers do not answer. */
+  failed: Outcome;
+  progress?: (bytes: number) => void;
+}
+
 interface Running {
-  count: number;
-  done: (outcomes: HashOutcome[]) => void;
-  progress: (bytes: number) => void;
+  onReply: (reply: VerifyReply) => void;
+  fail: () => void;
 }
 
 /** Hashes batches of files in several workers. */
@@ -22,12 +31,12 @@ export class WorkerPool {
   #nextId = 1;
   #hasFailed = false;
 
-  constructor() {
+  constructor(createWorker = startWorker) {
     const count = Math.max(1, Math.min(MAX_WORKERS, (navigator.hardwareConcurrency || 2) - 1));
     for (let index = 0; index < count; index += 1) {
-      const worker = new Worker(new URL('./verify.worker.ts', import.meta.url), { type: 'module' });
-      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#onReply(worker, data);
-      worker.onerror = () => this.#failAll();
+      const worker = createWorker();
+      worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#running.get(data.id)?.onReply(data);
+      worker.onerror = () => this.close();
       this.#workers.push(worker);
     }
     for (let turn = 0; turn < PER_WORKER; turn += 1) this.#idle.push(...this.#workers);
@@ -35,47 +44,65 @@ export class WorkerPool {
 
   /** The number of batches that can be given at once. */
   get size(): number {
-    return this.#idle.length + this.#running.size;
+    return this.#workers.length * PER_WORKER;
   }
 
-  /** Whether the workers could not be loaded, or one of them ended. */
+  /** Whether the workers could not be loaded, one of them ended, or they were closed. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
   /** Hashes a batch of files as soon as a worker is free. Calls `progress` with the bytes of a large file read so far. */
-  async hash(files: readonly File[], progress: (bytes: number) => void): Promise<HashOutcome[]> {
-    if (this.#idle.length === 0 && !this.#hasFailed)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    if (this.#hasFailed) return failures(files.length);
-    const worker = this.#idle.shift();
-    const id = this.#nextId++;
-    return new Promise((done) => {
-      this.#running.set(id, { count: files.length, done, progress });
-      worker?.postMessage({ id, files } satisfies VerifyRequest);
+  hash(files: readonly File[], progress: (bytes: number) => void): Promise<HashOutcome[]> {
+    return this.#do({
+      request: { files },
+      outcomeIn: (reply) => ('outcomes' in reply ? reply.outcomes : undefined),
+      failed: failures(files.length),
+      progress,
     });
   }
 
-  #onReply(worker: Worker, reply: VerifyReply): void {
-    const running = this.#running.get(reply.id);
-    if ('bytes' in reply) return running?.progress(reply.bytes);
-    this.#running.delete(reply.id);
-    this.#idle.push(worker);
-    this.#waiting.shift()?.();
-    running?.done(reply.outcomes);
+  /** Verifies a file that may be evidence as soon as a worker is free. */
+  verifyEvidence(file: File, pages: readonly KnownPage[]): Promise<EvidenceOutcome> {
+    return this.#do({
+      request: { evidence: file, pages },
+      outcomeIn: (reply) => ('evidence' in reply ? reply.evidence : undefined),
+      failed: null,
+    });
   }
 
-  #failAll(): void {
+  async #do<Outcome>({ request, outcomeIn, failed, progress }: Task<Outcome>): Promise<Outcome> {
+    // Another task may have taken the worker that became free.
+    while (this.#idle.length === 0 && !this.#hasFailed)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const worker = this.#hasFailed ? undefined : this.#idle.shift();
+    if (!worker) return failed;
+    const id = this.#nextId++;
+    return new Promise((done) => {
+      const onReply = (reply: VerifyReply) => {
+        if ('bytes' in reply) return progress?.(reply.bytes);
+        this.#running.delete(id);
+        this.#idle.push(worker);
+        this.#waiting.shift()?.();
+        done(outcomeIn(reply) ?? failed);
+      };
+      this.#running.set(id, { onReply, fail: () => done(failed) });
+      worker.postMessage({ id, ...request });
+    });
+  }
+
+  /** Ends the workers. What they were asked, and what waits for them, fails. */
+  close(): void {
     this.#hasFailed = true;
-    for (const { count, done } of this.#running.values()) done(failures(count));
+    for (const worker of this.#workers) worker.terminate();
+    for (const { fail } of this.#running.values()) fail();
     this.#running.clear();
     for (const start of this.#waiting.splice(0)) start();
-    this.close();
   }
+}
 
-  close(): void {
-    for (const worker of this.#workers) worker.terminate();
-  }
+function startWorker(): Worker {
+  return new Worker(new URL('./verify.worker.ts', import.meta.url), { type: 'module' });
 }
 
 function failures(count: number): HashOutcome[] {

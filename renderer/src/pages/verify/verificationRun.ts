@@ -1,8 +1,6 @@
-import { create } from 'zustand';
-import { verifyEvidence } from '../../../../shared/proof/verifyEvidence.ts';
+import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/verifyEvidence.ts';
+import { WRITTEN_PAGES } from '../../../../shared/proof/writtenPages.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
-import { browserCrypto } from '../../../evidence/browserCrypto.ts';
-import { hashStream } from '../../hashing/sha256.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
 import {
@@ -16,27 +14,53 @@ import {
   ListIndex,
   parseCheckpointNote,
 } from './fileResults.ts';
+import { OWN_PAGE } from './ownPage.ts';
 import { MAX_PACK_FILE_BYTES, verifyPackFile } from './packFileContents.ts';
 import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 
 /** A list or checkpoint is read as text. */
 const MAX_LIST_BYTES = 67_108_864;
 const MAX_NOTE_BYTES = 65_536;
-/** An evidence file carries up to 10 MB, in base64, and the list of differences. */
-const MAX_EVIDENCE_BYTES = 67_108_864;
 /** How often the page is drawn again. */
 const DRAW_EVERY_MS = 250;
 const FILES_DRAWN_PER_MS = 100;
+const KNOWN_PAGES = [...(OWN_PAGE ? [OWN_PAGE] : []), ...WRITTEN_PAGES];
+
 interface Queued extends PathFile {
   result: FileResult;
 }
 
-type Set = (change: Partial<Verification>) => void;
+interface Progress {
+  files: number;
+  bytes: number;
+  totalBytes: number;
+  rate: number;
+}
 
-/** One verification: its files, its workers and its look-ups. */
-class Run {
-  readonly #set: Set;
-  readonly #get: () => Verification;
+/** What the page shows of a verification. */
+export interface VerificationState {
+  /** The same array while files are hashed; `version` changes when something in it did. */
+  results: FileResult[];
+  version: number;
+  lists: DroppedList[];
+  checkpoints: CheckedNote[];
+  progress: Progress | undefined;
+  /** Whether the node could not be asked; look-ups are tried again. */
+  isOffline: boolean;
+}
+
+export function emptyVerification(): VerificationState {
+  return { results: [], version: 0, lists: [], checkpoints: [], progress: undefined, isOffline: false };
+}
+
+/**
+ * One verification: its files, its workers and its look-ups. What it finds is its own, so nothing of it is shown any more
+ * once it was closed, whatever is still being read then.
+ */
+export class VerificationRun {
+  readonly #show: (change: Partial<VerificationState>) => void;
+  readonly #createPool: () => WorkerPool;
+  readonly #state = emptyVerification();
   readonly #lookups: DigestLookups;
   #index = new ListIndex([]);
   #isClosed = false;
@@ -46,20 +70,27 @@ class Run {
   #totalBytes = 0;
   #queued = 0;
   #started = 0;
+  #nextKey = 1;
   #pool: WorkerPool | undefined;
 
-  constructor(set: Set, get: () => Verification) {
-    this.#set = set;
-    this.#get = get;
+  constructor(show: (change: Partial<VerificationState>) => void, createPool = () => new WorkerPool()) {
+    this.#show = show;
+    this.#createPool = createPool;
     this.#lookups = new DigestLookups((isOffline) => {
-      if (this.#get().isOffline !== isOffline) this.#set({ isOffline });
+      if (this.#state.isOffline !== isOffline) this.#set({ isOffline });
       this.#draw();
     });
   }
 
+  #set(change: Partial<VerificationState>): void {
+    if (this.#isClosed) return;
+    Object.assign(this.#state, change);
+    this.#show(change);
+  }
+
   prepare(): WorkerPool {
     // The workers of a page that was opened without a network are loaded again.
-    if (!this.#pool || this.#pool.hasFailed) this.#pool = new WorkerPool();
+    if (!this.#pool || this.#pool.hasFailed) this.#pool = this.#createPool();
     return this.#pool;
   }
 
@@ -67,9 +98,11 @@ class Run {
     this.#started ||= performance.now();
     const plain: PathFile[] = [];
     for (const dropped of files) {
+      if (this.#isClosed) return;
       if (!mayBeSpecial(dropped) || !(await this.#recogniseIfReadable(dropped))) plain.push(dropped);
     }
-    this.#index = new ListIndex(this.#get().lists);
+    if (this.#isClosed) return;
+    this.#index = new ListIndex(this.#state.lists);
     const pool = this.prepare();
     this.#forgetUnread(new Set(plain.map(({ path }) => path)));
     const work = plain.map((dropped) => ({
@@ -121,17 +154,32 @@ class Run {
 
   /** Removes results from the list, which stays the same array. */
   #keep(isKept: (result: FileResult) => boolean): void {
-    const { results } = this.#get();
+    const { results } = this.#state;
     const kept = results.filter(isKept);
     results.length = 0;
     for (const result of kept) results.push(result);
   }
 
   #newResult(path: string, bytes: number | null): FileResult {
-    const result = emptyResult(path, bytes);
-    this.#get().results.push(result);
+    const result = this.#emptyResult(path, bytes);
+    this.#state.results.push(result);
     this.#totalBytes += bytes ?? 0;
     return result;
+  }
+
+  #emptyResult(path: string, bytes: number | null): FileResult {
+    return {
+      key: this.#nextKey++,
+      path,
+      bytes,
+      sha256: null,
+      expected: null,
+      list: null,
+      proof: null,
+      verdict: 'waiting',
+      found: null,
+      error: null,
+    };
   }
 
   #finish(result: FileResult, sha256: string | null, error: string | null): void {
@@ -167,15 +215,15 @@ class Run {
 
   /** A list that is dropped later counts for the files that are there already. */
   #judgeAll(): void {
-    for (const result of this.#get().results) this.#judge(result);
+    for (const result of this.#state.results) this.#judge(result);
   }
 
   #addMissing(): void {
     this.#keep(({ verdict }) => verdict !== 'missing');
-    const { results } = this.#get();
+    const { results } = this.#state;
     for (const { entry, list } of this.#index.missing(results.map(({ path }) => path))) {
       results.push({
-        ...emptyResult(entry.name, null),
+        ...this.#emptyResult(entry.name, null),
         expected: entry.sha256,
         list: list.path,
         verdict: 'missing',
@@ -206,7 +254,7 @@ class Run {
     if (LIST_NAME.test(name) && file.size <= MAX_LIST_BYTES) {
       const text = await file.text();
       if (isChecksumList(text)) {
-        this.#set({ lists: [...this.#get().lists, { path, ...parseChecksums(text) }] });
+        this.#set({ lists: [...this.#state.lists, { path, ...parseChecksums(text) }] });
         return true;
       }
     }
@@ -215,18 +263,16 @@ class Run {
     return false;
   }
 
-  /** Returns false if it is no evidence file. */
+  /** Returns false if it is no evidence file. A worker verifies it, which takes seconds for the largest. */
   async #openEvidence(path: string, file: File): Promise<boolean> {
-    const verdict = verifyEvidence(await file.text(), browserCrypto);
-    if (!verdict) return false;
-    const { sha256 } = await hashStream(file.stream());
-    const { holds, detail } = verdict;
+    if (this.#isClosed) return false;
+    const found = await this.prepare().verifyEvidence(file, KNOWN_PAGES);
+    if (!found) return false;
     const result = this.#newResult(path, file.size);
     this.#queued += 1;
     this.#bytes += file.size;
-    if (holds) result.proof = detail;
-    else result.verdict = 'changed';
-    this.#finish(result, sha256, holds ? null : detail);
+    result.proof = found.proof;
+    this.#finish(result, found.sha256, null);
     return true;
   }
 
@@ -247,10 +293,10 @@ class Run {
   }
 
   async #check(note: CheckpointNote): Promise<void> {
+    const key = this.#nextKey++;
     const show = (result: CheckpointResult) => {
-      if (this.#isClosed) return;
-      const others = this.#get().checkpoints.filter((other) => other.note !== note);
-      this.#set({ checkpoints: [...others, { note, result }] });
+      const others = this.#state.checkpoints.filter((other) => other.key !== key);
+      this.#set({ checkpoints: [...others, { key, note, result }] });
     };
     show({ state: 'pending' });
     while (!this.#isClosed) {
@@ -268,7 +314,7 @@ class Run {
 
   #draw(): void {
     // Drawing takes time for each file, so that a page with many is drawn less often.
-    const wait = Math.max(DRAW_EVERY_MS, this.#get().results.length / FILES_DRAWN_PER_MS);
+    const wait = Math.max(DRAW_EVERY_MS, this.#state.results.length / FILES_DRAWN_PER_MS);
     this.#drawTimer ??= setTimeout(() => this.#drawNow(), wait);
   }
 
@@ -276,7 +322,7 @@ class Run {
     clearTimeout(this.#drawTimer);
     this.#drawTimer = undefined;
     if (this.#isClosed) return;
-    for (const result of this.#get().results) {
+    for (const result of this.#state.results) {
       if (result.found === null) this.#lookUp(result);
     }
     const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
@@ -287,7 +333,8 @@ class Run {
       totalBytes: this.#totalBytes,
       rate: this.#bytes / seconds,
     };
-    this.#set({ version: this.#get().version + 1, progress: isDone ? undefined : progress });
+    const { results, version } = this.#state;
+    this.#set({ results, version: version + 1, progress: isDone ? undefined : progress });
   }
 }
 
@@ -304,66 +351,6 @@ function nameOf(path: string): string {
 function mayBeSpecial({ path }: PathFile): boolean {
   const name = nameOf(path);
   return [NOTE_NAME, LIST_NAME, ZIP_NAME, EVIDENCE_NAME].some((pattern) => pattern.test(name));
-}
-
-function emptyResult(path: string, bytes: number | null): FileResult {
-  return {
-    path,
-    bytes,
-    sha256: null,
-    expected: null,
-    list: null,
-    proof: null,
-    verdict: 'waiting',
-    found: null,
-    error: null,
-  };
-}
-
-/** What is dropped on the page stays there while other pages are visited. Nothing is sent but digests. */
-export const useVerification = create<Verification>()((set, get) => {
-  let run = new Run(set, get);
-  return {
-    results: [],
-    version: 0,
-    lists: [],
-    checkpoints: [],
-    progress: undefined,
-    isOffline: false,
-    // An effect calls it, and React would take a result for a clean-up function when the page is left.
-    prepare: () => {
-      run.prepare();
-    },
-    add: (files) => run.add(files),
-    clear: () => {
-      run.close();
-      run = new Run(set, get);
-      run.prepare();
-      set({ results: [], version: 0, lists: [], checkpoints: [], progress: undefined, isOffline: false });
-    },
-  };
-});
-
-interface Progress {
-  files: number;
-  bytes: number;
-  totalBytes: number;
-  rate: number;
-}
-
-interface Verification {
-  /** The same array while files are hashed; `version` changes when something in it did. */
-  results: FileResult[];
-  version: number;
-  lists: DroppedList[];
-  checkpoints: CheckedNote[];
-  progress: Progress | undefined;
-  /** Whether the node could not be asked; look-ups are tried again. */
-  isOffline: boolean;
-  /** Loads the workers, so that nothing has to be loaded when files are dropped. */
-  prepare: () => void;
-  add: (files: readonly PathFile[]) => Promise<void>;
-  clear: () => void;
 }
 
 /** Small files are given to a worker together: a message for each would take longer than hashing it. */

@@ -1,0 +1,56 @@
+import { type Evidence, recordIn } from './evidence.ts';
+import { ProofError } from './signedNote.ts';
+
+/** What a file that proves itself is of, so that a reader sees whether it is what they were told. */
+export interface About {
+  /** `event 2`, `pack pk_…`, or the finding and what it quotes. */
+  subject: string;
+  /** The title or the address. */
+  name: string;
+  /** When it was observed, or recorded. */
+  at: string;
+  /** The digest of the object, of the quoted object, or of the record of a pack; null if nothing was there. */
+  sha256: string | null;
+  /** The verifier key. */
+  key: string;
+}
+
+/** Says what evidence is of, according to its records. */
+export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
+  const record = fieldsOf(recorded.record);
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  const origin =
+    kind === 'event'
+      ? {
+          subject: `event ${recorded.entry.subject}`,
+          name: text(record.url),
+          at: text(record.observed_at),
+          sha256: text(record.sha256) || null,
+        }
+      : {
+          subject: `pack ${recorded.entry.subject}`,
+          name: text(record.title),
+          at: recorded.entry.at,
+          sha256: recorded.entry.digest,
+        };
+  if (!finding) return { ...origin, key };
+  const { id, at, passage } = fieldsOf(finding.record);
+  const quoted = typeof passage === 'object' && passage !== null && 'sha256' in passage ? passage.sha256 : '';
+  const subject = `finding ${text(id)} of ${origin.subject}`;
+  return { subject, name: origin.name, at: text(at), sha256: text(quoted) || null, key };
+}
+
+/** A record that cannot be read is among the claims that fail. */
+function fieldsOf(record: string): Readonly<Record<string, unknown>> {
+  try {
+    return recordIn(record);
+  } catch (error) {
+    if (error instanceof ProofError) return {};
+    throw error;
+  }
+}
+
+/** Names it in one line. */
+export function aboutWords({ subject, name, at, sha256, key }: About): string {
+  return `${subject}, ${name}, ${at}, ${sha256 === null ? 'no object' : `SHA-256 ${sha256}`}, key ${key}`;
+}

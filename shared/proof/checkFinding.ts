@@ -1,0 +1,122 @@
+import type { Passage } from '../findings/finding.ts';
+import type { ProofCrypto } from './algorithms.ts';
+import { concat, fromBase64, utf8 } from './bytes.ts';
+import {
+  type Evidence,
+  type EvidenceClaim,
+  judge,
+  type ProvenEntry,
+  recordIn,
+  requireThat,
+  sha256,
+  stated,
+} from './evidence.ts';
+import { checkCheckpoints, checkOtherEntry, checkTimestamp } from './provenEntry.ts';
+import { seePassage } from './seenPassage.ts';
+
+/** A finding quotes words that are in one of the files. */
+export function checkFinding(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
+  const { finding: proven, sealed, files } = evidence;
+  if (!proven) return [];
+  const { entry, record } = proven;
+  return [
+    judge(
+      'finding',
+      `The ledger entry ${entry.seq} is of the finding with this quotation.`,
+      'The SHA-256 of the finding, with the quoted words, is the digest in the entry.',
+      () => {
+        requireThat(sha256(record, crypto) === entry.digest, 'The finding or its quotation was altered.');
+        requireThat(
+          entry.type === (sealed ? 'finding.revealed' : 'finding.added') &&
+            entry.subject === recordIn(record).id,
+          'The entry is of something else.',
+        );
+      },
+    ),
+    ...checkOtherEntry('finding', 'finding', proven, evidence, crypto),
+    ...(sealed ? checkSealed(sealed, proven, evidence, crypto) : []),
+    checkPassage(record, files, crypto),
+  ];
+}
+
+/** A finding that was revealed is what was sealed before. */
+function checkSealed(
+  sealed: NonNullable<Evidence['sealed']>,
+  { entry: revealed, record }: ProvenEntry,
+  { key, recorded, witnesses: known }: Evidence,
+  crypto: ProofCrypto,
+): EvidenceClaim[] {
+  const { entry, salt, witnesses, timestamps = [] } = sealed;
+  return [
+    judge(
+      'sealed',
+      `The ledger entry ${entry.seq} of ${entry.at} sealed this finding.`,
+      'The SHA-256 of the salt and the finding is the digest in that entry.',
+      () => {
+        const bytes = concat(bytesOfHex(salt), utf8(record));
+        requireThat(
+          sha256(bytes, crypto) === entry.digest,
+          'It sealed something else, or the salt was altered.',
+        );
+        requireThat(
+          entry.type === 'finding.sealed' && entry.subject === revealed.subject,
+          'The entry is of something else.',
+        );
+      },
+    ),
+    ...checkOtherEntry(
+      'sealed',
+      'seal',
+      sealed,
+      { key, witnesses: [...new Set([...known, ...(witnesses ?? [])])] },
+      crypto,
+    ),
+    // Files that were made before have neither.
+    ...(witnesses ? checkedOnce({ recorded: sealed, key, witnesses }, recorded, crypto) : []),
+    ...timestamps.flatMap((timestamp) => checkTimestamp({ recorded: sealed }, timestamp, crypto, 'seal')),
+    stated(
+      'The time of the seal is right.',
+      `It is from the node’s clock.${witnesses?.length || timestamps.length ? ' Timestamps and witnesses limit it independently.' : ''}`,
+    ),
+  ];
+}
+
+/** What the checkpoints with the seal prove. The signatures of those that the record has too are checked with it. */
+function checkedOnce(
+  proven: Pick<Evidence, 'recorded' | 'key' | 'witnesses'>,
+  recorded: ProvenEntry,
+  crypto: ProofCrypto,
+): EvidenceClaim[] {
+  const said = checkCheckpoints({ ...proven, recorded }, crypto).map(({ name }) => name);
+  return checkCheckpoints(proven, crypto).filter(
+    ({ name, state }) => state !== 'holds' || !said.includes(name),
+  );
+}
+
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+}
+
+function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {
+  const name = 'The quoted words are in the bytes.';
+  let unseen: string | undefined;
+  const judged = judge('passage', name, 'They were found in the bytes here, white space aside.', () => {
+    const { passage } = recordIn(record) as { passage?: Passage | null };
+    const file = files.find((one) => one.sha256 === passage?.sha256);
+    requireThat(Boolean(passage) && file !== undefined, 'The finding quotes another object.');
+    if (!passage || !file) return;
+    if (file.content === null) {
+      unseen = 'The bytes are not in this file. Whoever has them can look for the words in them.';
+      return;
+    }
+    const bytes = fromBase64(file.content);
+    requireThat(sha256(bytes, crypto) === passage.sha256, 'The bytes were altered.');
+    const seen = seePassage(bytes, file.media_type, passage);
+    requireThat(seen !== 'absent', 'The words are not in the bytes.');
+    if (seen !== 'unreadable') return;
+    const { tool, version } = passage.derived ?? { tool: 'the node', version: '' };
+    const page = passage.page === null ? '' : ` on page ${passage.page}`;
+    unseen = `The node states that ${tool} ${version} found them${page}. Open the bytes with a program that shows them, and look.`;
+  });
+  return unseen === undefined || judged.state === 'fails' ? judged : stated(name, unseen);
+}

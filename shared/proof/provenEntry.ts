@@ -1,0 +1,189 @@
+import type { ProofCrypto } from './algorithms.ts';
+import { fromBase64, isSameBytes, utf8 } from './bytes.ts';
+import {
+  canonicalOf,
+  type Evidence,
+  type EvidenceClaim,
+  judge,
+  type ProvenEntry,
+  requireThat,
+  sha256,
+  stated,
+} from './evidence.ts';
+import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
+import { verifyTimestamp } from './timestamp.ts';
+import { rootFromLeaf } from './tree.ts';
+
+/*
+ * What proves an entry of the ledger in an evidence file: its hash, its place under the checkpoints, the lines of witnesses,
+ * and timestamps.
+ */
+
+type ClaimIds = EvidenceClaim['id'];
+
+export function checkEntry(
+  id: ClaimIds,
+  name: string,
+  { entry }: ProvenEntry,
+  crypto: ProofCrypto,
+): EvidenceClaim {
+  return judge(id, name, 'Its hash is the SHA-256 of the rest of it.', () => {
+    const { hash, ...unsealed } = entry;
+    requireThat(sha256(canonicalOf(unsealed), crypto) === hash, 'The ledger entry was altered.');
+  });
+}
+
+function entriesOf(size: string): string {
+  return size === '1' ? '1 entry' : `${size} entries`;
+}
+
+type Proven = Pick<Evidence, 'recorded' | 'key' | 'witnesses'>;
+
+/** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
+export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: ProofCrypto): EvidenceClaim[] {
+  const claims = recorded.proofs.flatMap(({ checkpoint }, index) => {
+    const size = checkpoint.split('\n', 2)[1] ?? '';
+    const isSigned = judge(
+      'checkpoint',
+      `The node signed its ledger of ${entriesOf(size)}.`,
+      'Its Ed25519 signature is over this checkpoint.',
+      () => requireSigned(checkpoint, { key, witnesses }, crypto),
+    );
+    const isIncluded = judge(
+      'inclusion',
+      `The entry ${recorded.entry.seq} is in that ledger of ${entriesOf(size)}.`,
+      'The Merkle proof leads from the entry to the root in the checkpoint.',
+      () => requireIncluded(recorded, index, key, crypto),
+    );
+    const cosigned = witnesses
+      .filter((witness) => hasLineOf(checkpoint, witness))
+      .map((witness) => checkCosignature(checkpoint, witness, size, crypto));
+    return [isSigned, isIncluded, ...cosigned];
+  });
+  // The keys of those that signed nothing would be shown beside the others.
+  const idle = witnesses.filter(
+    (witness) => !recorded.proofs.some(({ checkpoint }) => hasLineOf(checkpoint, witness)),
+  );
+  return [...claims, ...idle.map(idleWitness)];
+}
+
+function nameOf(witness: string): string {
+  return witness.split('+', 1)[0] ?? '';
+}
+
+function hasLineOf(checkpoint: string, witness: string): boolean {
+  return checkpoint.includes(`\n— ${nameOf(witness)} `);
+}
+
+function idleWitness(witness: string): EvidenceClaim {
+  const name = `The witness ${nameOf(witness)} cosigned the ledger.`;
+  return { id: 'witness', name, state: 'fails', detail: 'No checkpoint in this file has a line of it.' };
+}
+
+/** @throws ProofError, RangeError if the node did not sign it, or somebody else did whose key is not known */
+function requireSigned(
+  checkpoint: string,
+  { key, witnesses }: Pick<Proven, 'key' | 'witnesses'>,
+  crypto: ProofCrypto,
+): void {
+  openCheckpoint(checkpoint, key, crypto);
+  const found = witnesses.filter((witness) => openCosignatureSafely(checkpoint, witness, crypto)).length;
+  requireThat(
+    countLines(checkpoint) === found + 1,
+    'The checkpoint has a signature line from an unknown key.',
+  );
+}
+
+/** Whether a witness has a line at all; whether it is valid is a claim of its own. */
+function openCosignatureSafely(checkpoint: string, witness: string, crypto: ProofCrypto): boolean {
+  try {
+    return openCosignature(checkpoint, witness, crypto) !== undefined;
+  } catch (error) {
+    if (error instanceof ProofError) return true;
+    throw error;
+  }
+}
+
+/** @throws ProofError, RangeError */
+function requireIncluded(
+  { entry, proofs }: ProvenEntry,
+  index: number,
+  key: string,
+  crypto: ProofCrypto,
+): void {
+  const proof = proofs[index];
+  if (!proof) throw new ProofError('There is no proof for it.');
+  const { size, root } = openCheckpoint(proof.checkpoint, key, crypto);
+  const computed = rootFromLeaf(canonicalOf(entry), { index: entry.seq - 1, size }, proof.hashes, crypto);
+  requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
+}
+
+function checkCosignature(
+  checkpoint: string,
+  witness: string,
+  size: string,
+  crypto: ProofCrypto,
+): EvidenceClaim {
+  let at = 0;
+  const judged = judge(
+    'cosignature',
+    `The witness ${nameOf(witness)} cosigned the ledger of ${entriesOf(size)}.`,
+    '',
+    () => {
+      const found = openCosignature(checkpoint, witness, crypto);
+      requireThat(found !== undefined, 'The line is of another key with this name.');
+      at = found ?? 0;
+    },
+  );
+  if (judged.state !== 'holds') return judged;
+  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one. Compare its key: ${witness}`;
+  return { ...judged, detail };
+}
+
+export function checkTimestamp(
+  { recorded }: Pick<Evidence, 'recorded'>,
+  { authority, text, reply }: Evidence['timestamps'][number],
+  crypto: ProofCrypto,
+  of: 'entry' | 'seal' = 'entry',
+): EvidenceClaim[] {
+  let found: { at: number; signer: string; issuer: string } | undefined;
+  const intact = judge(
+    'timestamp',
+    `The timestamp of ${authority} covers a checkpoint with this ${of}.`,
+    'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains.',
+    () => {
+      const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
+      requireThat(isOfProof && text !== '', 'It covers a checkpoint that is not in this file.');
+      found = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
+    },
+  );
+  if (!found) return [intact];
+  const { at, signer, issuer } = found;
+  const detail = `The authority ${signer} states this by its own clock. Its certificate names ${issuer} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
+  return [intact, stated(`The ${of} existed before ${new Date(at).toISOString()}.`, detail)];
+}
+
+/** An entry besides that of the record: its hash, and each of its proofs, of which there must be one. */
+export function checkOtherEntry(
+  id: ClaimIds,
+  of: string,
+  proven: ProvenEntry,
+  { key, witnesses }: Pick<Evidence, 'key' | 'witnesses'>,
+  crypto: ProofCrypto,
+): EvidenceClaim[] {
+  return [
+    checkEntry(id, `The entry of the ${of} is intact.`, proven, crypto),
+    judge(
+      id,
+      `The entry of the ${of} is in the signed ledger.`,
+      'The Merkle proof leads to the root in the checkpoint.',
+      () => {
+        requireIncluded(proven, 0, key, crypto);
+        for (const [index, { checkpoint }] of proven.proofs.entries()) {
+          requireSigned(checkpoint, { key, witnesses }, crypto);
+          requireIncluded(proven, index, key, crypto);
+        }
+      },
+    ),
+  ];
+}
