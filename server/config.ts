@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { MirrorLimits } from '../shared/limits.ts';
 import type { Clock } from '../shared/values/clock.ts';
 import type { StartBrowser } from './browser/chromium.ts';
 import type { NetworkConfig } from './collection/fetch/requester.ts';
@@ -64,6 +65,8 @@ export interface NodeConfig {
   /** How often the node looks whether a mirror is due, and what bounds the time of a peer's responses; for tests. */
   peerPollIntervalMs?: number;
   peerTimer?: (ms: number, over: () => void) => () => void;
+  /** What one run of a mirror takes at most; less in tests. */
+  mirrorLimits?: Partial<MirrorLimits>;
   /** How the browser that draws pages is started (default: an installed Chromium). */
   startBrowser?: StartBrowser;
   /** How child processes are started (default: forked by Node). */

@@ -58,3 +58,22 @@ export const PACK_FORMAT = 1;
 /** The largest capture file, as sent and uncompressed. */
 export const MAX_CAPTURE_FILE_BYTES = 20 * GIGABYTE;
 export const MAX_CAPTURE_UNPACKED_BYTES = 200 * GIGABYTE;
+
+/** What one run takes from a peer, and leaves to the owner, at most. The next run goes on. */
+export interface MirrorLimits {
+  requests: number;
+  bytes: number;
+  hours: number;
+  /** How often it withholds something because of the peer, or shows it again. */
+  withholdings: number;
+  /** The proposals of one peer that wait for the owner. */
+  proposals: number;
+}
+
+export const MIRROR_LIMITS: MirrorLimits = {
+  requests: 1_000_000,
+  bytes: 1_000 * GIGABYTE,
+  hours: 24,
+  withholdings: 1_000,
+  proposals: 1_000,
+};

@@ -36,7 +36,7 @@ import {
   treeNodeAt,
   treeNodesAt,
 } from '../store/sqlite/archive/studies.ts';
-import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../store/sqlite/engine/search.ts';
 import type { ReadStore, Store } from '../store/store.ts';
@@ -49,6 +49,7 @@ export async function createStudy(
   store: Store,
   requested: NewStudy,
   id = `st_${store.randomHex(20)}`,
+  onRecorded: (database: WriteDatabase) => void = () => undefined,
 ): Promise<Study> {
   await store.write((database) => {
     if (requested.node !== null && !treeNodeAt(database, requested.node)) {
@@ -70,6 +71,7 @@ export async function createStudy(
       note: '',
       at: study.created_at,
     });
+    onRecorded(database);
   });
   return readStudy(store, id);
 }

@@ -51,6 +51,22 @@ export interface PeerAddress {
 /** Connections to one peer at once. */
 export const MAX_CONNECTIONS = 16;
 
+/** How much one piece of work may ask of a peer. */
+export interface PeerBudget {
+  requests: number;
+  bytes: number;
+  /** Whether the time is over. */
+  isOver: () => boolean;
+}
+
+/** A piece of work reached a limit. The message is a sentence for the owner; the next one goes on. */
+export class PeerLimitError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'PeerLimitError';
+  }
+}
+
 /**
  * Reads from one peer, over a few kept connections. Every response is bounded in bytes and time, a redirect is refused,
  * and no credentials are ever sent. Private and loopback addresses are allowed, because the owner named the address.
@@ -62,7 +78,11 @@ export class PeerClient {
   readonly #request: typeof httpRequest;
   readonly #timer: Timer;
   readonly #signal: AbortSignal | undefined;
+  /** A request waits here for its connection. Its time begins when it has one. */
+  readonly #slots = new Slots(MAX_CONNECTIONS);
   #certificate: string | null;
+  /** What is left of the work that is limited; no limit if undefined. */
+  #budget: PeerBudget | undefined;
 
   constructor(
     { url, tls_fingerprint }: PeerAddress,
@@ -84,6 +104,11 @@ export class PeerClient {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  /** Limits what is asked of the peer from now on. Beyond it, every request fails with a PeerLimitError. */
+  limit(budget: PeerBudget): void {
+    this.#budget = { ...budget };
   }
 
   /** The SHA-256 of the certificate that every connection must show; null over plain HTTP, or before the first one. */
@@ -146,23 +171,47 @@ export class PeerClient {
     return Buffer.concat(chunks);
   }
 
-  /** Streams a response. The caller bounds its bytes; the time is bounded here. @throws PeerError */
+  /**
+   * Streams a response. The caller bounds its bytes; the time is bounded here. Whatever goes wrong up to the last byte is a
+   * PeerError that says so to the owner.
+   *
+   * @throws PeerError; PeerLimitError; the signal's reason
+   */
   async *stream(path: string, body?: Buffer): AsyncGenerator<Buffer> {
+    const leave = await this.#slots.enter(this.#signal);
     const deadline = new ResponseDeadline(this.#timer);
     let response: IncomingMessage | undefined;
     try {
+      this.#spend('requests', 1);
       response = await this.#open(path, deadline, body);
       for await (const chunk of response as AsyncIterable<Buffer>) {
         deadline.received(chunk.length);
+        this.#spend('bytes', chunk.length);
         yield chunk;
       }
       if (!response.complete) throw this.#failing('ended a response early');
     } catch (error) {
-      throw this.#asPeerError(error, deadline);
+      throw this.#asPeerError(error, deadline, response !== undefined);
     } finally {
       deadline.end();
       if (response && !response.complete) response.destroy();
+      leave();
     }
+  }
+
+  #spend(what: 'requests' | 'bytes', count: number): void {
+    const budget = this.#budget;
+    if (!budget) return;
+    budget[what] -= count;
+    const reached =
+      budget.requests < 0
+        ? 'as many requests as one run sends'
+        : budget.bytes < 0
+          ? 'as many bytes as one run takes'
+          : budget.isOver()
+            ? 'as long as one run may take'
+            : undefined;
+    if (reached) throw new PeerLimitError(`The run ended after ${reached}. The next one goes on from there.`);
   }
 
   /** The peer may have closed a kept connection at this moment: then the request is sent over another one. */
@@ -229,17 +278,58 @@ export class PeerClient {
     return new PeerError('failing', `${this.#host} ${what}.`, { cause });
   }
 
-  #asPeerError(error: unknown, deadline: ResponseDeadline): unknown {
-    if (error instanceof PeerError || error instanceof TooLargeError) return error;
+  /** @param hasBegun whether the error came while the body was read */
+  #asPeerError(error: unknown, deadline: ResponseDeadline, hasBegun: boolean): unknown {
+    if (error instanceof PeerError || error instanceof PeerLimitError) return error;
     if (deadline.isOver)
       return new PeerError('stalled', `${this.#host} is too slow to answer.`, { cause: error });
     if (this.#signal?.aborted) return this.#signal.reason;
     const code = errorCode(error);
-    if (code === undefined) return error;
-    if (/^(HPE_|ERR_STREAM|ERR_HTTP)/.test(code))
-      return this.#failing('sent a response that is not HTTP', error);
-    if (code === 'ECONNRESET') return this.#failing('broke off its response', error);
-    return new PeerError('unreachable', `${this.#host} cannot be reached (${code}).`, { cause: error });
+    if (/^(HPE_|ERR_HTTP)/.test(code ?? '')) return this.#failing('sent a response that is not HTTP', error);
+    if (hasBegun || code === 'ECONNRESET') return this.#failing('broke off its response', error);
+    const why = code ?? (error instanceof Error ? error.message : String(error));
+    return new PeerError('unreachable', `${this.#host} cannot be reached (${why}).`, { cause: error });
+  }
+}
+
+/** A number of places that are taken and left in turn. */
+class Slots {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Resolves with the function that leaves the place. @throws the signal's reason */
+  async enter(signal: AbortSignal | undefined): Promise<() => void> {
+    signal?.throwIfAborted();
+    if (this.#free > 0) this.#free -= 1;
+    else await this.#turn(signal);
+    return () => {
+      const [next] = this.#waiting;
+      if (next) next();
+      else this.#free += 1;
+    };
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.#waiting.delete(take);
+        signal?.removeEventListener('abort', abandon);
+      };
+      const take = () => {
+        end();
+        resolve();
+      };
+      const abandon = () => {
+        end();
+        reject(signal?.reason as Error);
+      };
+      this.#waiting.add(take);
+      signal?.addEventListener('abort', abandon, { once: true });
+    });
   }
 }
 
@@ -399,4 +489,13 @@ export function listOf<Item extends z.ZodType>(item: Item, most?: number) {
     }
     return items;
   });
+}
+
+/** Control characters, and those that change the direction of the text around them. */
+// oxlint-disable-next-line no-control-regex -- They are what is removed.
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A stranger's text for one line of the interface. */
+export function shownLine(maxCharacters: number) {
+  return z.string().transform((text) => text.replace(UNPRINTABLE, ' ').slice(0, maxCharacters));
 }

@@ -10,6 +10,7 @@ import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
 import { isConsistent } from '../ledger/prove.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { countOpenProposals, renewOrigin } from '../store/sqlite/node/peerOrigins.ts';
 import {
   countPeerWithholdings,
   mirrorsOf,
@@ -43,6 +44,7 @@ export function asPeer(database: ReadDatabase, settings: Settings, row: PeerRow)
       withheld: countPeerWithholdings(database, { peer: row.id, kind: 'withheld' }),
       released: countPeerWithholdings(database, { peer: row.id, kind: 'released' }),
     },
+    proposals: countOpenProposals(database, row.id),
     cosign: isCosigned(database, row.key),
     ask_to_cosign: isAsked(settings, row.url),
   };
@@ -107,7 +109,8 @@ export async function verifyPeer(
   }
   const { key, note } = contact.checkpoint;
   const renewed = key === peer.key ? {} : { key, pinned_at: at };
-  await store.write((database) =>
+  await store.write((database) => {
+    if (key !== peer.key) renewOrigin(database, { before: peer.key, after: key });
     change(database, id, {
       state: 'ok',
       last_contact_at: at,
@@ -115,8 +118,8 @@ export async function verifyPeer(
       tls_seen: null,
       checkpoint: note,
       ...renewed,
-    }),
-  );
+    });
+  });
   return contact.checkpoint;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MIRROR_LIMITS, type MirrorLimits } from '../../shared/limits.ts';
 import {
   type BrowseQuery,
   type MirrorRequest,
@@ -9,6 +10,8 @@ import {
   type PeerEvent,
   type PeerEvidence,
   type PeerPack,
+  type PeerProposal,
+  type ProposalDecision,
   peerEventSchema,
   peerPackSchema,
   type RepairResult,
@@ -34,7 +37,7 @@ import {
 } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
 import { followMirrors, runMirror } from './mirror/runMirror.ts';
-import { listOf, type PeerClient, type Timer } from './peerClient.ts';
+import { listOf, type PeerClient, shownLine, type Timer } from './peerClient.ts';
 import {
   normalUrl,
   PeerConnections,
@@ -45,6 +48,7 @@ import {
   requireTls,
 } from './peerConnections.ts';
 import { asPeer, type PeerCheckpoint, requirePeer, verifyPeer } from './peerRecords.ts';
+import { decideOn, listProposals } from './proposals.ts';
 import { repairFromPeers } from './repair.ts';
 import {
   addAsWitness,
@@ -66,6 +70,8 @@ interface PeersConfig {
   timer?: Timer | undefined;
   /** How often due mirrors are looked for; shorter in tests. */
   pollIntervalMs?: number | undefined;
+  /** What one run takes at most; less in tests. */
+  limits?: Partial<MirrorLimits> | undefined;
 }
 
 /** The peers of an archive: other nodes whose signed ledgers are followed, and from which records are taken. */
@@ -218,7 +224,9 @@ export class Peers {
       this.#connections.inTurn(id, () => {
         const work = (client: PeerClient, checkpoint: PeerCheckpoint) => {
           const peer = requirePeer(store.read, id);
-          return runMirror({ store, settings, peer, ownKey, client, checkpoint, signal, progress }, request);
+          const limits = { ...MIRROR_LIMITS, ...this.#config.limits };
+          const run = { store, settings, peer, ownKey, client, checkpoint, signal, limits, progress };
+          return runMirror(run, request);
         };
         return this.#verified(id, work, signal);
       }),
@@ -235,6 +243,20 @@ export class Peers {
   eventsOf(id: string, query: BrowseQuery): Promise<Slice<PeerEvent>> {
     const { read } = this.#config.store;
     return this.#connections.withPeer(id, (client) => browseEvents(client, read, query));
+  }
+
+  /** Lists what a peer says of objects that this archive has otherwise, and the owner has not decided. @throws Problem `not_found` */
+  proposals(id: string): PeerProposal[] {
+    const { read } = this.#config.store;
+    requirePeer(read, id);
+    return listProposals(read, id);
+  }
+
+  /** Takes or leaves a proposal. @throws Problem `not_found`; `released` if the bytes were given up here meanwhile */
+  decide(id: string, number: number, decision: ProposalDecision): Promise<PeerProposal> {
+    const { store } = this.#config;
+    const peer = requirePeer(store.read, id);
+    return decideOn(store, { peer, number, decision });
   }
 
   /** @throws Problem `not_found` if the peer did not rewrite its ledger */
@@ -304,15 +326,6 @@ export class Peers {
 /** A hundred packs have at most this size together, unless their records are very long. */
 const MAX_PAGE_BYTES = 8 * 1_048_576;
 const MAX_ITEMS = 100;
-
-/** Control characters, and those that change the direction of the text around them. */
-// oxlint-disable-next-line no-control-regex -- They are what is removed.
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/** A stranger's text for one line of the interface. */
-function shownLine(maxCharacters: number) {
-  return z.string().transform((text) => text.replace(UNPRINTABLE, ' ').slice(0, maxCharacters));
-}
 
 const ofPack = peerPackSchema.shape;
 

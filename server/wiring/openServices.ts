@@ -253,6 +253,7 @@ function openPreservation(
     ownKey: key.verifierKey,
     timer: config.peerTimer,
     pollIntervalMs: config.peerPollIntervalMs,
+    limits: config.mirrorLimits,
   });
   const observations = new Observations({
     store,

@@ -12,6 +12,7 @@ import { fingerprintOver } from '../ledger/entry.ts';
 import { type RecordedSubjects, subjectsOf } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import { deletePeerWord } from '../store/sqlite/node/peerOrigins.ts';
 import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
@@ -206,7 +207,12 @@ export function withhold(
   store: Pick<Store, 'write' | 'instant'>,
   requested: NewWithholding,
 ): Promise<{ withholding: Withholding; isNew: boolean }> {
-  return store.write((database) => withholdNow(database, requested, store.instant()));
+  return store.write((database) => {
+    const made = withholdNow(database, requested, store.instant());
+    // What was withheld because of a peer is the owner's own decision now.
+    deletePeerWord(database, made.withholding.ledger_entry);
+    return made;
+  });
 }
 
 /** Withholds bytes in a transaction that is open, so that they are withheld as soon as they are recorded. */

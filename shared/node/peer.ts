@@ -6,6 +6,7 @@ import { inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
 import {
   digestSchema,
   packIdSchema,
+  pageIdSchema,
   peerIdSchema,
   sourceIdSchema,
   studyIdSchema,
@@ -13,6 +14,7 @@ import {
 } from '../values/digest.ts';
 import { integerParameter, namedObject } from '../values/list.ts';
 import { instantSchema, isHttpUrl, text } from '../values/text.ts';
+import { releasedReasonSchema } from './withheld.ts';
 
 /** The address of a node: scheme, host, port and, behind a proxy, a path. */
 const peerUrl = z
@@ -99,6 +101,8 @@ export const peerSchema = namedObject('Peer', {
   mirrored_at: instantSchema.nullable(),
   /** What this archive withholds because the peer withholds it, or gave it up. The withholdings name the peer. */
   follows_withheld: z.strictObject({ withheld: z.int().min(0), released: z.int().min(0) }),
+  /** What it says of objects that this archive has otherwise, and the owner has not decided. */
+  proposals: z.int().min(0),
   /** The SHA-256 of the pinned certificate; null if the address is not https. */
   tls_fingerprint: digestSchema.nullable(),
   /** That of another certificate, which it showed at the last contact; else null. */
@@ -197,7 +201,7 @@ export const mirrorResultSchema = namedObject('MirrorResult', {
   /** Packs and captures that this archive has already. */
   already_held: z.int(),
   /**
-   * The next five are left out if there are none. Objects of mirrored records whose bytes did not come, because the
+   * The next seven are left out if there are none. Objects of mirrored records whose bytes did not come, because the
    * peer withholds or released them.
    */
   not_given: z.int().min(1).optional(),
@@ -207,11 +211,47 @@ export const mirrorResultSchema = namedObject('MirrorResult', {
   shown: z.int().min(1).optional(),
   /** Bytes that the peer gave up and this archive holds. They are withheld here; whether to release them is yours. */
   released: z.int().min(1).optional(),
+  /** What the peer says of objects that this archive has otherwise: it is for the owner to decide. */
+  proposed: z.int().min(1).optional(),
   /** Deposits of packs in repositories, with their DOIs. */
   deposits: z.int().min(1).optional(),
+  /** Sets whose parts did not come, because the peer does not show the list of the set. */
+  sets_without_parts: z.int().min(1).optional(),
+  /** The limits of one run that this one reached, as sentences. The next run goes on. Left out if there are none. */
+  limits: z.array(z.string()).min(1).optional(),
   refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
 });
 export type MirrorResult = z.output<typeof mirrorResultSchema>;
+
+/**
+ * What a peer says of something that this archive has otherwise: that it withholds it, that it gave the bytes up, or that it
+ * shows it again. Nothing of it changes here unless the owner takes it.
+ */
+export const peerProposalSchema = namedObject('PeerProposal', {
+  number: z.int().min(1),
+  kind: z.enum(['withheld', 'released', 'shown']),
+  /** What it is here. One of the three is not null. */
+  sha256: digestSchema.nullable(),
+  pack: packIdSchema.nullable(),
+  page: pageIdSchema.nullable(),
+  /** The title of the pack, the address of the page capture, or where the object is; null if it has none. */
+  name: z.string().nullable(),
+  /** Why the peer does so, its note, and when. */
+  reason: releasedReasonSchema,
+  note: z.string().nullable(),
+  at: instantSchema,
+  /** The peer's ledger entry. */
+  entry: z.int().min(1),
+  proposed_at: instantSchema,
+  /** Whether it is withheld here already, because an earlier version of this program followed the peer. */
+  is_withheld: z.boolean(),
+  decision: z.enum(['take', 'leave']).nullable(),
+});
+export type PeerProposal = z.output<typeof peerProposalSchema>;
+
+/** `take` withholds it here, or shows it again. `leave` changes nothing; what is withheld here already is shown again. */
+export const proposalDecisionSchema = z.strictObject({ decision: z.enum(['take', 'leave']) });
+export type ProposalDecision = z.output<typeof proposalDecisionSchema>['decision'];
 
 /** From where a pack, or its deposit, was mirrored, with the proof that the peer's signed ledger has it. */
 export const packProvenanceSchema = namedObject('PackProvenance', {

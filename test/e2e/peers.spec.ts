@@ -166,6 +166,7 @@ test('another certificate is shown next to the pinned one, and accepted', async 
     follow: false,
     mirrored_at: null,
     follows_withheld: { withheld: 0, released: 0 },
+    proposals: 0,
     tls_fingerprint: pinned,
     tls_fingerprint_seen: shown,
     cosign: true,

@@ -172,7 +172,9 @@ test('a peer that is gone is asked for no further object', async () => {
   const store = await openStore({ folder: join(await temporaryFolder(), 'data'), clock: systemClock });
   const mirroring = {
     store,
-    peer: { name: 'Peer' },
+    peer: { id: 'pe', name: 'Peer' },
+    origin: 1,
+    log: { origin: 'peer' },
     receiver: { isStored: async () => false, receive: (chunks: AsyncIterable<Buffer>) => buffer(chunks) },
     client: {
       stream: async function* (path: string) {

@@ -10,6 +10,15 @@ import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import {
+  cameFromElsewhere,
+  cameWithoutBytes,
+  forgetOrigin,
+  fromElsewhere,
+  fromPeer,
+  onlyFromOthers,
+  withheldByOthers,
+} from '../../store/sqlite/node/peerOrigins.ts';
 import { isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
@@ -34,6 +43,8 @@ export type NewPack = SentRecord & {
   absent?: ReadonlySet<string>;
   /** What the sender may make a set of. Without it, anything. */
   setLimits?: SetLimits;
+  /** The number of the peer from which the pack is mirrored; absent for every upload. */
+  from?: number;
   /** Called in the transaction that records the pack, with the number of its ledger entry. */
   onRecorded?: (database: WriteDatabase, seq: number) => void;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
@@ -79,6 +90,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     if (!staged || isPartial) requireHeldFiles(store.read, held);
     if (packByDigest(store.read, checked.digest)) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
+      await recordSentAgain(repairStore, checked, pack);
       return existing();
     }
     requireNotReleased(store.read, checked);
@@ -92,12 +104,35 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
       pack.onRecorded?.(database, seq);
       if (set) recordSet(database, { ledger_entry: seq, record: checked.record }, set);
     };
-    const text = await store.write((database) => recordPack(database, checked, store.instant(), onRecorded));
+    const text = await store.write((database) => {
+      const record = () => recordPack(database, checked, store.instant(), digestsOf(staged), onRecorded);
+      return fromPeer(database, pack.from, record);
+    });
     return text === undefined ? existing() : { id, created: true, text };
   } finally {
     // Does not affect blobs that were stored. The others were refused or were already in the archive.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
+}
+
+function digestsOf(staged: ReadonlyMap<string, StagedBlob> | undefined): ReadonlySet<string> {
+  return new Set([...(staged?.values() ?? [])].map(({ sha256 }) => sha256));
+}
+
+/** Records that a pack that came from a peer was sent by somebody else, too: it is no longer from the peer alone. */
+async function recordSentAgain(
+  store: Store,
+  { record }: CheckedRecord,
+  { from, staged }: Pick<NewPack, 'from' | 'staged'>,
+): Promise<void> {
+  if (from !== undefined) return;
+  const all = { digests: JSON.stringify(record.files.map(({ sha256 }) => sha256)), origin: null };
+  const isOfPeer = onlyFromOthers(store.read, all).length + withheldByOthers(store.read, all).length > 0;
+  if (!isOfPeer) return;
+  await store.write((database) => {
+    for (const { sha256 } of record.files) forgetOrigin(database, sha256);
+    for (const sha256 of digestsOf(staged)) cameFromElsewhere(database, { sha256 });
+  });
 }
 
 /** Checks the set of a manifest pack whose file is here. @throws Problem like `checkNewSet` */
@@ -227,6 +262,7 @@ function recordPack(
   database: WriteDatabase,
   checked: CheckedRecord,
   at: string,
+  sent: ReadonlySet<string>,
   onRecorded: NonNullable<NewPack['onRecorded']>,
 ): string | undefined {
   const { digest, id } = checked;
@@ -240,7 +276,11 @@ function recordPack(
     );
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
+  const before = new Set(fromElsewhere(database));
   insertPackRows(database, checked, seq, at);
+  // Whoever names a digest need not have the bytes.
+  for (const { sha256 } of checked.record.files)
+    if (!sent.has(sha256) && !before.has(sha256)) cameWithoutBytes(database, sha256);
   onRecorded(database, seq);
   return newPackText(database, id, checked.text);
 }

@@ -33,6 +33,7 @@ import {
 import { retrievalById, retrievalsFrom } from '../../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
+import { endWordsOfPeers } from '../../withholding/peerWords.ts';
 
 /** Returns the digest of an entry `retrievals.recorded`: over the range it covers and the root of their leaves. */
 export const batchDigest: (batch: Omit<RetrievalBatch, 'ledger_entry'>) => string = fingerprintOver([
@@ -114,7 +115,7 @@ function recordBatch(database: WriteDatabase, batch: Omit<RetrievalBatch, 'ledge
 
 /**
  * Opens an archive for a program that may store retrievals: each transaction that stores any also appends the ledger
- * entry that covers them.
+ * entry that covers them, and ends what was withheld because of a peer for bytes that came from somewhere else.
  *
  * @throws what `openArchive` throws
  */
@@ -122,6 +123,7 @@ export async function openArchiveForWriting(config: ArchiveConfig): Promise<Open
   const opened = await openArchive(config);
   try {
     await coverRetrievals(opened.store);
+    await endWordsOfPeers(opened.store);
     return opened;
   } catch (error) {
     await opened.store.close();

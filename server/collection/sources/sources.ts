@@ -237,6 +237,18 @@ export async function changeSource(store: Store, id: string, change: SourceChang
   });
 }
 
+/** Gives a source a name and an agency inside the caller's transaction. @throws Problem `not_found` */
+export function labelSource(
+  database: WriteDatabase,
+  id: string,
+  labels: { name: string; agency: string },
+  at: string,
+): void {
+  const source = requireWatched(database, id);
+  const changed = { ...source, ...labels };
+  if (!hasSameSettings(changed, source)) writeRevision(database, changed, at);
+}
+
 /** Whether the cron expressions and active hours are the same. A changed interval counts from the next check on. */
 function hasSameSchedule(left: Schedule, right: Schedule): boolean {
   if (!hasSchedule(left) && !hasSchedule(right)) return true;

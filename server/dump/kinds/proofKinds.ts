@@ -204,8 +204,8 @@ const objectAbsent = kind({
     reason: releasedReasonSchema,
     since: instantSchema,
   }),
-  rows: { from: 'absent_objects', order: 'sha256' },
-  order: ({ sha256 }) => sha256,
+  rows: { from: 'absent_objects', order: 'sha256, peer' },
+  order: ({ sha256, peer }) => `${sha256} ${Buffer.from(peer).toString('hex')}`,
 });
 
 /**

@@ -236,6 +236,10 @@ export function peerHandlers(
     browsePeerEvents: async ({ params, query, request }) =>
       page(request, query, await peers.eventsOf(params.id ?? '', query)),
     readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
+    listPeerProposals: ({ params, query, request }) =>
+      pageOfAll(request, query, peers.proposals(params.id ?? '')),
+    decidePeerProposal: async ({ params, body }) =>
+      ok(await peers.decide(params.id ?? '', Number(params.number), body.decision)),
     mirrorPeer: ({ params, query, body }) => jobReply(query, peers.mirror(params.id ?? '', body)),
     repairFromPeers: ({ query }) => jobReply(query, peers.repair()),
     answerObservation: async ({ body }) => ok(await observations.answer(body.request)),

@@ -2,18 +2,30 @@ import { z } from 'zod';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/damages.ts';
-import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import { coveredBy } from '../../store/sqlite/node/covered.ts';
+import {
+  cameFromElsewhere,
+  countOpenProposals,
+  deletePeerWord,
+  deleteProposal,
+  isPeerWord,
+  onlyFrom,
+  type ProposalRow,
+  proposalOf,
+  proposedWithholdings,
+  putProposal,
+} from '../../store/sqlite/node/peerOrigins.ts';
 import {
   absentFrom,
   deletePeerWithholding,
   followedSize,
   insertPeerWithholding,
-  type PeerWithholding,
   peerById,
-  peerWithholding,
   peerWithholdings,
   setFollowedSize,
+  withholdingsFor,
 } from '../../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
@@ -22,6 +34,7 @@ import {
   isReleased,
   withholdingByEntry,
 } from '../../store/sqlite/node/withheld.ts';
+import { withholdForPeer } from '../../withholding/peerWords.ts';
 import {
   releaseDigest,
   showNow,
@@ -29,44 +42,53 @@ import {
   type Target,
   targetOf,
   withholdingDigest,
-  withholdNow,
 } from '../../withholding/withholding.ts';
-import { listOf, PeerError } from '../peerClient.ts';
-import { coveredPages, prove } from './mirrorSources.ts';
-import { asWithheld, noteOf, notGiven, refusalOf } from './mirrorTally.ts';
+import { listOf, PeerError, shownLine } from '../peerClient.ts';
+import { asWithheld, noteOf, notGiven } from './absent.ts';
+import { coveredRetrievals, prove } from './mirrorSources.ts';
+import { refusalOf } from './mirrorTally.ts';
 import { coveredItems, type Mirroring } from './remoteLog.ts';
 
 const PAGE = 200;
+const MAX_NOTE = 500;
 
 const withheldList = z.object({ items: listOf(withholdingSchema) });
 const releasedList = z.object({ items: listOf(releaseSchema) });
 
+/** What a peer does with something, as its ledger proves. */
+type Said = Pick<ProposalRow, 'kind' | 'subject' | 'entry' | 'reason' | 'note' | 'at'>;
+
 /**
- * Follows what the ledger of a peer says of bytes. What it withholds, this archive withholds too, if it holds it; what it
- * shows again is shown here, unless the owner of this archive withheld it himself; what it gave up is withheld here, and
- * the owner decides whether to release it. Everything is proven by the entries of the peer's ledger.
+ * Follows what the ledger of a peer says of bytes that came from that peer and from nowhere else. What it withholds, this
+ * archive withholds too; what it shows again is shown here, unless the owner of this archive withheld it himself; what it
+ * gave up is withheld here, and the owner decides whether to release it. What it says of bytes that this archive has
+ * otherwise becomes a proposal to the owner. Everything is proven by the entries of the peer's ledger.
  *
- * @throws PeerError; the signal's reason
+ * @throws PeerError; PeerLimitError; the signal's reason
  */
-export async function followWithheld(mirroring: Mirroring, peer: string): Promise<void> {
-  const follower = new WithheldFollower(mirroring, peer);
+export async function followWithheld(mirroring: Mirroring): Promise<void> {
+  const follower = new WithheldFollower(mirroring);
   await follower.run();
 }
 
 /** Makes the next `followWithheld` look again, although the ledger of the peer has not grown. */
-export async function followAgain({ store, log }: Mirroring, peer: string): Promise<void> {
+export async function followAgain({ store, log, peer }: Mirroring): Promise<void> {
   const size = log.size - 1;
-  if (followedSize(store.read, peer) > size)
-    await store.write((database) => setFollowedSize(database, { peer, size }));
+  if (followedSize(store.read, peer.id) > size)
+    await store.write((database) => setFollowedSize(database, { peer: peer.id, size }));
 }
 
 class WithheldFollower {
   readonly #mirroring: Mirroring;
   readonly #peer: string;
+  /** How often this run withheld something or showed it again. */
+  #changes = 0;
+  /** Whether something is left for the next run. */
+  #isLeft = false;
 
-  constructor(mirroring: Mirroring, peer: string) {
+  constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
-    this.#peer = peer;
+    this.#peer = mirroring.peer.id;
   }
 
   async run(): Promise<void> {
@@ -77,20 +99,22 @@ class WithheldFollower {
     const current = new Map<string, number>();
     for await (const item of coveredItems(this.#mirroring, '/api/withheld', withheldList)) {
       const subject = subjectOf(targetOf(item));
-      if (!current.has(subject)) current.set(subject, item.ledger_entry);
+      if (current.has(subject)) continue;
+      current.set(subject, item.ledger_entry);
       await this.#taken(() => this.#withhold(subject, item));
     }
     for await (const item of coveredItems(this.#mirroring, '/api/released', releasedList))
       await this.#taken(() => this.#release(item));
     await this.#showAgain(before, current);
-    // What was refused is looked at again.
-    if (tally.refusals > refusedBefore) return;
+    // What was refused, or is beyond a limit, is looked at again.
+    if (tally.refusals > refusedBefore || this.#isLeft) return;
     const size = log.size;
     await store.write((database) => setFollowedSize(database, { peer: this.#peer, size }));
   }
 
   async #taken(take: () => Promise<void>): Promise<void> {
     const { tally } = this.#mirroring;
+    if (tally.shouldStop) return;
     try {
       await take();
     } catch (error) {
@@ -100,56 +124,105 @@ class WithheldFollower {
     }
   }
 
+  /** Whether this run may withhold or show something more. */
+  #mayChange(): boolean {
+    const { limits, tally } = this.#mirroring;
+    if (this.#changes < limits.withholdings) return true;
+    this.#isLeft = true;
+    tally.reached(
+      `The peer withholds or shows more than ${limits.withholdings} things in one run. The next one goes on.`,
+    );
+    return false;
+  }
+
   async #withhold(subject: string, item: Withholding): Promise<void> {
     const { store, tally, ownName } = this.#mirroring;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
-    const known = peerWithholding(store.read, key);
-    // Else neither of two nodes that mirror each other could show it again: each would follow the other.
-    if (item.note === noteOf(ownName, 'withheld')) {
-      if (known && (await this.#show(known))) tally.shown += 1;
-      return;
-    }
-    if (known?.entry === item.ledger_entry) return;
+    const known = withholdingsFor(store.read, key);
+    const isOurs = item.note === noteOf(ownName, 'withheld');
+    const isKnown = known.some(({ entry }) => entry === item.ledger_entry);
+    const proposed = proposalOf(store.read, key);
+    if (isKnown && !isOurs) return;
+    if (proposed && (proposed.decision !== null || proposed.entry === item.ledger_entry)) return;
     await this.#mirroring.log.requireEntry(item.ledger_entry, {
       type: 'object.withheld',
       subject,
       digest: withholdingDigest(item),
     });
+    // Else neither of two nodes that mirror each other could show it again: each would follow the other.
+    if (isOurs) {
+      if (known.length > 0) await this.#show(subject, item);
+      return;
+    }
     const target = await this.#targetHere(item);
     if (!target) return;
-    if (await this.#apply({ ...key, entry: item.ledger_entry }, target, item.reason)) tally.withheld += 1;
+    const { reason, note, at, ledger_entry: entry } = item;
+    if (await this.#apply({ ...key, entry, reason, note, at }, target)) tally.withheld += 1;
   }
 
   async #release(item: z.output<typeof releaseSchema>): Promise<void> {
     const { store, tally } = this.#mirroring;
-    const { sha256, ledger_entry: entry } = item;
+    const { sha256, ledger_entry: entry, note, at } = item;
     const key = { peer: this.#peer, kind: 'released', subject: sha256 } as const;
-    if (peerWithholding(store.read, key) || !isHeld(store.read, sha256)) return;
+    const isKnown = withholdingsFor(store.read, key).length > 0 || proposalOf(store.read, key);
+    if (isKnown || !isHeld(store.read, sha256)) return;
     const recorded = { type: 'object.released', subject: sha256, digest: releaseDigest(item) } as const;
     await this.#mirroring.log.requireEntry(entry, recorded);
-    if (await this.#apply({ ...key, entry }, targetOf({ sha256 }), asWithheld(item.reason)))
-      tally.released += 1;
+    const said = { ...key, entry, reason: asWithheld(item.reason), note, at };
+    if (await this.#apply(said, targetOf({ sha256 }))) tally.released += 1;
   }
 
-  /** Withholds something here. What the owner of this archive withholds already stays as it is. */
-  #apply(
-    followed: Omit<PeerWithholding, 'withholding'>,
-    target: Target,
-    reason: Withholding['reason'],
-  ): Promise<boolean> {
-    const { store, log } = this.#mirroring;
+  /**
+   * Withholds what came from the peer alone, and proposes the rest. What the owner of this archive withholds already stays as
+   * it is. Returns whether something is withheld.
+   */
+  #apply(said: Said, target: Target): Promise<boolean> {
+    const { store, log, origin } = this.#mirroring;
+    const key = { peer: this.#peer, kind: said.kind as 'withheld' | 'released', subject: said.subject };
+    if (!this.#mayChange()) return Promise.resolve(false);
     return store.write((database) => {
       if (!peerById(database, this.#peer)) return false;
-      const before = peerWithholding(database, followed);
+      const before = withholdingsFor(database, key);
       const current = currentWithholding(database, target);
-      if (current !== undefined && current !== before?.withholding) return false;
-      const given = Object.fromEntries(Object.entries(target).filter(([, value]) => value !== null));
-      const note = noteOf(log.origin, followed.kind);
-      const { withholding } = withholdNow(database, { ...given, reason, note }, store.instant());
-      deletePeerWithholding(database, followed);
-      insertPeerWithholding(database, { ...followed, withholding: withholding.ledger_entry });
+      if (current !== undefined && !before.some(({ withholding }) => withholding === current)) return false;
+      const word = { reason: said.reason, note: noteOf(log.origin, key.kind), origin };
+      const withhold = (each: Target) =>
+        withholdForPeer(database, { target: each, ...word }, store.instant(), before);
+      const isTheirs = (each: Target) => areOnlyFrom(database, coveredBy(database, each), origin);
+      const made: number[] = [];
+      if (isTheirs(target)) made.push(...[withhold(target) ?? []].flat());
+      else {
+        // What it has in common with others is for the owner to decide. The rest is withheld object by object.
+        const covered = target.sha256 === null ? coveredBy(database, target) : [];
+        for (const sha256 of onlyFrom(database, { digests: JSON.stringify(covered), origin }))
+          if (isTheirs(targetOf({ sha256 }))) made.push(...[withhold(targetOf({ sha256 })) ?? []].flat());
+        this.#propose(database, said, target);
+      }
+      if (made.length === 0) return false;
+      this.#changes += made.length;
+      deletePeerWithholding(database, key);
+      for (const withholding of made)
+        insertPeerWithholding(database, { ...key, entry: said.entry, withholding });
       return true;
     });
+  }
+
+  /** Leaves to the owner what a peer says, unless too much is left to him already. */
+  #propose(database: WriteDatabase, said: Said, target: Target, withholding: number | null = null): void {
+    const { store, tally, limits } = this.#mirroring;
+    const isKnown = proposalOf(database, { peer: this.#peer, kind: said.kind, subject: said.subject });
+    if (!isKnown && countOpenProposals(database, this.#peer) >= limits.proposals) {
+      this.#isLeft = true;
+      tally.reached(
+        `More than ${limits.proposals} proposals of this peer wait for you. Decide them, and the next run shows more.`,
+      );
+      return;
+    }
+    const note = said.note === null ? null : shownLine(MAX_NOTE).parse(said.note);
+    const { sha256, pack, page } = target;
+    const proposed_at = store.instant();
+    putProposal(database, { ...said, peer: this.#peer, note, sha256, pack, page, withholding, proposed_at });
+    if (!isKnown) tally.proposed += 1;
   }
 
   /** Returns what a withholding of the peer is here; undefined if this archive does not hold it. */
@@ -164,7 +237,7 @@ class WithheldFollower {
   /** Returns the object that a retrieval of the peer brought. */
   async #objectOf(id: number | null): Promise<string | undefined> {
     if (id === null) return undefined;
-    for await (const [item] of coveredPages(this.#mirroring, {}, id)) {
+    for await (const [item] of coveredRetrievals(this.#mirroring, {}, id)) {
       if (item?.retrieval.id !== id) return undefined;
       await prove(this.#mirroring, item);
       return item.retrieval.sha256 ?? undefined;
@@ -174,11 +247,12 @@ class WithheldFollower {
 
   /** Shows what the peer shows again, once its ledger is found to say so. */
   async #showAgain(before: number, current: ReadonlyMap<string, number>): Promise<void> {
-    const { store, log, tally, signal, peer } = this.#mirroring;
-    const ended = new Map(
-      peerWithholdings(store.read, this.#peer)
-        .filter(({ subject }) => !current.has(subject))
-        .map((followed) => [followed.subject, followed]),
+    const { store, log, signal, peer } = this.#mirroring;
+    const isOver = ({ subject }: { subject: string }) => !current.has(subject);
+    const ended = new Set(
+      [...peerWithholdings(store.read, this.#peer), ...proposedWithholdings(store.read, this.#peer)]
+        .filter(isOver)
+        .map(({ subject }) => subject),
     );
     const [absent] = absentFrom(store.read, { origin: log.origin, name: peer.name, after: '', limit: 1 });
     if (ended.size === 0 && !absent) return;
@@ -188,22 +262,50 @@ class WithheldFollower {
       const { entry } = await log.entry(seq);
       if (entry.type !== 'object.shown') continue;
       isShown = true;
-      const followed = ended.get(entry.subject);
-      if (followed && (await this.#show(followed))) tally.shown += 1;
+      if (!ended.has(entry.subject)) continue;
+      await this.#show(entry.subject, { ledger_entry: seq, at: entry.at });
     }
     if (isShown) await this.#fetchAbsent();
   }
 
-  #show(followed: PeerWithholding): Promise<boolean> {
-    const { store } = this.#mirroring;
-    return store.write((database) => {
-      deletePeerWithholding(database, followed);
-      const made = withholdingByEntry(database, followed.withholding);
-      // The owner may have shown it already, or withheld it for another reason.
-      if (!made) return false;
-      showNow(database, targetOf(made), store.instant());
-      return true;
+  /**
+   * Ends what this archive withholds because of the peer. What the owner withholds, also because he took a proposal, is
+   * proposed to be shown. A proposal that he did not decide is gone.
+   */
+  async #show(
+    subject: string,
+    { ledger_entry: entry, at }: { ledger_entry: number; at: string },
+  ): Promise<void> {
+    const { store, tally } = this.#mirroring;
+    if (!this.#mayChange()) return;
+    const key = { peer: this.#peer, kind: 'withheld', subject } as const;
+    const shown = await store.write((database) => {
+      const followed = withholdingsFor(database, key);
+      const proposal = proposalOf(database, key);
+      deletePeerWithholding(database, key);
+      deleteProposal(database, key);
+      const taken = proposal?.decision === 'take' ? proposal.withholding : null;
+      const made = taken === null ? undefined : withholdingByEntry(database, taken);
+      if (made)
+        this.#propose(
+          database,
+          { kind: 'shown', subject, entry, reason: made.reason, note: null, at },
+          targetOf(made),
+          made.ledger_entry,
+        );
+      let ended = 0;
+      for (const { withholding } of followed) {
+        const inForce = withholdingByEntry(database, withholding);
+        // The owner may have shown it already, or withheld it for another reason.
+        if (!inForce || !isPeerWord(database, withholding)) continue;
+        deletePeerWord(database, withholding);
+        showNow(database, targetOf(inForce), store.instant());
+        ended += 1;
+      }
+      return ended;
     });
+    this.#changes += shown;
+    if (shown > 0) tally.shown += 1;
   }
 
   /** Asks again for bytes that the peer did not give. */
@@ -229,7 +331,7 @@ class WithheldFollower {
    * absent.
    */
   async #fetch(sha256: string): Promise<boolean> {
-    const { store, client, log, tally, peer } = this.#mirroring;
+    const { store, client, tally } = this.#mirroring;
     let isHere = false;
     for (const place of ['/api/blobs/', '/archive/']) {
       if (isHere) break;
@@ -241,17 +343,15 @@ class WithheldFollower {
     }
     if (!isHere) return false;
     tally.bytes += blobBytes(store.read, sha256) ?? 0;
-    const target = targetOf({ sha256 });
-    await store.write((database) => {
-      const current = currentWithholding(database, target);
-      const made = current === undefined ? undefined : withholdingByEntry(database, current);
-      const notes: (string | null)[] = [log.origin, peer.name].map((name) => noteOf(name, 'withheld'));
-      if (made && notes.includes(made.note)) showNow(database, target, store.instant());
-    });
+    await store.write((database) => cameFromElsewhere(database, { sha256 }));
     return true;
   }
 }
 
 function isHeld(read: ReadDatabase, sha256: string): boolean {
   return blobBytes(read, sha256) !== undefined && !isReleased(read, sha256);
+}
+
+function areOnlyFrom(database: ReadDatabase, sha256: readonly string[], origin: number): boolean {
+  return onlyFrom(database, { digests: JSON.stringify(sha256), origin }).length === new Set(sha256).size;
 }

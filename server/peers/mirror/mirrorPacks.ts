@@ -11,17 +11,23 @@ import { type CheckedRecord, checkRecord } from '../../archive/packs/checkRecord
 import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { depositDigest } from '../../archive/recordedSubjects.ts';
 import { findSet, findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
-import { isDamaged } from '../../fixity/damages.ts';
+import { isDamaged, storeWithRepair } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { insertProvenance, isAbsent, provenanceOf } from '../../store/sqlite/node/peers.ts';
-import { isReleased } from '../../store/sqlite/node/withheld.ts';
+import {
+  cameFromElsewhere,
+  forgetOrigin,
+  onlyFromOthers,
+  withheldByOthers,
+} from '../../store/sqlite/node/peerOrigins.ts';
+import { absentAmong, insertProvenance, isAbsent, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
-import { type NotGiven, noteAbsent, notGiven, RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import { isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { References } from './references.ts';
-import { coveredItems, type Mirroring, type Progress } from './remoteLog.ts';
+import { coveredItems, coveredPages, type Mirroring, type Progress } from './remoteLog.ts';
 
 /** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
 const MAX_PAGE_BYTES = 32 * 1_048_576;
@@ -72,24 +78,19 @@ export class PackMirror {
   }
 
   /** Yields the listed packs after entry `after` that the checkpoint covers, a page at a time. */
-  async *#pages(query: Record<string, string>, after: number): AsyncGenerator<ListedPack[]> {
-    const { log, signal } = this.#mirroring;
-    const seen = new Set<number>();
-    for (let offset = 0; ; ) {
-      signal.throwIfAborted();
-      const { items, limit } = await this.#page(query, offset);
-      // While the peer grows, packs of the page before may be listed again. Each is looked at once, and there are at most
-      // as many as the ledger has entries, so that an endless list ends.
-      const fresh = items.filter(
-        ({ ledger_entry: entry }) => entry > after && entry <= log.size && !seen.has(entry),
-      );
-      for (const { ledger_entry } of fresh) seen.add(ledger_entry);
-      if (fresh.length > 0) yield fresh;
-      const isPast = query.sort === '-received' && items.some(({ ledger_entry }) => ledger_entry <= after);
-      const isNew = fresh.length > 0 || items.every(({ ledger_entry }) => ledger_entry > log.size);
-      if (items.length < limit || isPast || !isNew || offset > log.size) return;
-      offset += items.length;
-    }
+  #pages(query: Record<string, string>, after: number): AsyncGenerator<ListedPack[]> {
+    const entry = ({ ledger_entry }: ListedPack) => ledger_entry;
+    return coveredPages(this.#mirroring, {
+      read: async (offset: number) => {
+        const { items, limit } = await this.#page(query, offset);
+        return { items, next: items.length < limit ? null : offset + items.length };
+      },
+      first: 0,
+      order: query.sort === 'received' ? 'oldest' : 'newest',
+      place: entry,
+      entry,
+      after,
+    });
   }
 
   async #page(
@@ -118,7 +119,7 @@ export class PackMirror {
     signal.throwIfAborted();
     if (tally.shouldStop) return false;
     try {
-      if (this.#isHeld(pack)) tally.alreadyHeld += 1;
+      if (this.#isHeld(pack)) await this.#alsoFrom(pack);
       else await this.#takeOnce(pack.id, () => Promise.resolve(pack));
       return true;
     } catch (error) {
@@ -132,6 +133,43 @@ export class PackMirror {
   #isHeld({ id, digest }: Pick<ListedPack, 'id' | 'digest'>): boolean {
     const { store } = this.#mirroring;
     return packById(store.read, id)?.digest === digest;
+  }
+
+  /**
+   * Looks at a pack that is here already. If it came from another peer, this one has it too, so what that peer says is no
+   * longer the only word. Files whose bytes are not here, or are withheld because of that peer, are asked for.
+   */
+  async #alsoFrom(pack: ListedPack): Promise<void> {
+    const { store, tally, log, origin } = this.#mirroring;
+    tally.alreadyHeld += 1;
+    const record = recordOf(pack as unknown as Pack);
+    const checked = checkRecord(record);
+    if (checked.id !== pack.id || checked.digest !== pack.digest)
+      throw new RefusedRecordError('wrong_record');
+    const digests = JSON.stringify(checked.record.files.map(({ sha256 }) => sha256));
+    const ofOthers = onlyFromOthers(store.read, { digests, origin });
+    const isComplete =
+      ofOthers.length === 0 &&
+      absentAmong(store.read, JSON.parse(digests) as string[]).length === 0 &&
+      withheldByOthers(store.read, { digests, origin }).length === 0;
+    if (isComplete) return;
+    const { id: subject, digest } = checked;
+    await log.requireEntry(pack.ledger_entry, { type: 'pack.added', subject, digest });
+    const files = await fetchPackFiles(this.#mirroring, checked.record.files);
+    const blobs = new Set(files.staged.values());
+    try {
+      for (const blob of blobs) await storeWithRepair(store, blob);
+      await store.write((database) => {
+        for (const sha256 of ofOthers) forgetOrigin(database, sha256);
+        for (const { sha256 } of blobs) cameFromElsewhere(database, { sha256 });
+        for (const [sha256, why] of files.absent)
+          noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());
+      });
+    } finally {
+      await Promise.all([...blobs].map((blob) => blob.discard()));
+    }
+    tally.objects += files.objects;
+    tally.bytes += files.bytes;
   }
 
   #takeOnce(id: string, read: () => Promise<ListedPack>): Promise<void> {
@@ -195,6 +233,7 @@ export class PackMirror {
     const { key } = provenance().peer;
     // A list that cannot be read now is looked at again by the next mirror.
     for await (const { pack, index } of findSets(store, () => undefined)) {
+      if (index.packs.every((id) => packById(store.read, id))) continue;
       const origin = provenanceOf(store.read, pack.ledger_entry) as PackProvenance | undefined;
       if (origin?.peer.key !== key) continue;
       for (const id of index.packs) {
@@ -222,6 +261,7 @@ export class PackMirror {
       }
     } catch (error) {
       if (!notGiven(error, store.instant())) throw error;
+      this.#mirroring.tally.setsWithoutParts += 1;
       return [];
     }
     if (hash('sha256', list, 'hex') !== sha256) throw new RefusedRecordError('wrong_bytes');
@@ -240,6 +280,7 @@ export class PackMirror {
       const { created } = await addPack(store, {
         checked,
         staged: files.staged,
+        from: this.#mirroring.origin,
         isPartial: true,
         absent: files.unavailable,
         reserveSpace: async (bytes) => {
@@ -249,7 +290,8 @@ export class PackMirror {
         onRecorded: (database, seq) => {
           insertProvenance(database, seq, provenance);
           for (const [sha256, why] of files.absent)
-            noteAbsent(database, { sha256, peer: this.#mirroring.log.origin, why }, store.instant());
+            noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());
+          for (const { sha256 } of new Set(files.staged.values())) cameFromElsewhere(database, { sha256 });
         },
       });
       tally.objects += files.objects;
@@ -283,17 +325,12 @@ interface FetchedFiles {
  *
  * @throws RefusedRecordError `wrong_bytes`; PeerError
  */
-async function fetchPackFiles(
-  mirroring: Pick<Mirroring, 'store' | 'client' | 'signal'>,
-  files: readonly PackFile[],
-): Promise<FetchedFiles> {
+async function fetchPackFiles(mirroring: Mirroring, files: readonly PackFile[]): Promise<FetchedFiles> {
   const { read } = mirroring.store;
-  const missing = files.filter(
-    ({ sha256, bytes }) =>
-      !isReleased(read, sha256) &&
-      !isAbsent(read, sha256) &&
-      (blobBytes(read, sha256) !== bytes || isDamaged(read, sha256)),
-  );
+  const isHere = ({ sha256, bytes }: PackFile) =>
+    blobBytes(read, sha256) === bytes && !isDamaged(read, sha256) && !isAbsent(read, sha256);
+  const missing = files.filter((file) => isWanted(mirroring, file.sha256, isHere(file)));
+  const isNew = new Set(missing.filter((file) => !isHere(file)).map(({ sha256 }) => sha256));
   const byDigest = Map.groupBy(missing, ({ sha256 }) => sha256);
   const atOnce = pLimit(FILES_AT_ONCE);
   const staged = new Map<string, StagedBlob>();
@@ -317,13 +354,16 @@ async function fetchPackFiles(
     await Promise.all([...blobs].map((blob) => blob.discard()));
     throw failed.reason;
   }
-  const known = files.filter((file) => isAbsent(read, file.sha256)).map((file) => file.sha256);
+  const known = files
+    .map(({ sha256 }) => sha256)
+    .filter((sha256) => isAbsent(read, sha256) && !byDigest.has(sha256));
+  const added = [...blobs].filter(({ sha256 }) => isNew.has(sha256));
   return {
     staged,
     absent,
     unavailable: new Set([...absent.keys(), ...known]),
-    objects: blobs.size,
-    bytes: [...blobs].reduce((sum, { bytes }) => sum + bytes, 0),
+    objects: added.length,
+    bytes: added.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 

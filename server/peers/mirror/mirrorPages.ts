@@ -14,10 +14,11 @@ import { insertPage, pageById } from '../../store/sqlite/collection/pages.ts';
 import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { listOf } from '../peerClient.ts';
-import { coveredPages, fetchObjects, normalUrl, prove } from './mirrorSources.ts';
+import { coveredRetrievals, fetchObjects, normalUrl, prove } from './mirrorSources.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
-import { type Mirroring, orNone, type Progress } from './remoteLog.ts';
+import { coveredPages, type Mirroring, noSuchList, type Progress } from './remoteLog.ts';
 
 const MAX_LIST_BYTES = 4 * 1_048_576;
 const MAX_RECORD_BYTES = 32 * 1_048_576;
@@ -62,24 +63,46 @@ export async function mirrorPages(
   return held;
 }
 
-/** Lists the peer's own page captures after entry `after` that the verified checkpoint covers, oldest first. */
-async function newPages({ client, log, signal }: Mirroring, source: string | undefined, after: number) {
-  const found = new Map<number, { id: string; ledger_entry: number }>();
-  const parameters = new URLSearchParams(source === undefined ? {} : { source });
-  for (;;) {
-    signal.throwIfAborted();
-    const path = `/archive/pages?${parameters.toString()}`;
-    const items = await client.json(path, pageList, MAX_LIST_BYTES).then((list) => list.items, orNone);
-    const fresh = items.filter(
-      ({ ledger_entry: entry }) => entry > after && entry <= log.size && !found.has(entry),
-    );
-    for (const page of fresh) if (page.observer === undefined) found.set(page.ledger_entry, page);
-    const last = items.at(-1);
-    // Each entry counts once, so that an endless list ends.
-    if (fresh.length === 0 || last === undefined) break;
-    parameters.set('before', last.id);
+/**
+ * Lists the peer's own page captures after entry `after` that the verified checkpoint covers, oldest first. The peer lists
+ * them by the time when they began, and one that began earlier may have been recorded later. So the list is read until it
+ * has every one that the ledger has.
+ */
+async function newPages(mirroring: Mirroring, source: string | undefined, after: number) {
+  const recorded = after === 0 ? undefined : await recordedPages(mirroring, after);
+  if (recorded?.size === 0) return [];
+  const found: z.output<typeof listedPage>[] = [];
+  const selected: Record<string, string> = source === undefined ? {} : { source };
+  const pages = coveredPages(mirroring, {
+    read: async (before: string) => {
+      const query = new URLSearchParams({ ...selected, ...(before !== '' && { before }) });
+      const path = `/archive/pages?${query.toString()}`;
+      const { items } = await mirroring.client.json(path, pageList, MAX_LIST_BYTES).catch(noSuchList);
+      return { items, next: items.at(-1)?.id ?? null };
+    },
+    first: '',
+    order: 'none',
+    place: ({ ledger_entry }) => ledger_entry,
+    entry: ({ ledger_entry }) => ledger_entry,
+    after,
+  });
+  for await (const items of pages) {
+    found.push(...items.filter(({ observer }) => observer === undefined));
+    for (const { id } of items) recorded?.delete(id);
+    if (recorded?.size === 0) break;
   }
-  return [...found.values()].sort((left, right) => left.ledger_entry - right.ledger_entry);
+  return found.sort((left, right) => left.ledger_entry - right.ledger_entry);
+}
+
+/** Returns the page captures that the peer's ledger records after an entry. */
+async function recordedPages({ log, signal }: Mirroring, after: number): Promise<Set<string>> {
+  const recorded = new Set<string>();
+  for (let seq = after + 1; seq <= log.size; seq += 1) {
+    signal.throwIfAborted();
+    const { entry } = await log.entry(seq);
+    if (entry.type === 'page.captured') recorded.add(entry.subject);
+  }
+  return recorded;
 }
 
 async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<void> {
@@ -103,11 +126,12 @@ async function takePage(mirroring: Mirroring, id: string, entry: number): Promis
       .map((part) => withHeldCertificates(part, objects.isHeld));
     if (shownIn(kept).length < SHOWN) throw new RefusedRecordError('missing_object');
     const event = await store.write(
-      (database) => {
-        const written = writePage(database, store.instant(), mirroring.peer.name, record, kept);
-        objects.noteAbsent(database);
-        return written;
-      },
+      (database) =>
+        fromPeer(database, mirroring.origin, () => {
+          const written = writePage(database, store.instant(), mirroring.peer.name, record, kept);
+          objects.recorded(database);
+          return written;
+        }),
       { reservation: objects.reservation },
     );
     if (event !== null) tally.events += 1;
@@ -135,7 +159,7 @@ async function provenPage({ client, log }: Mirroring, id: string, seq: number): 
 /** Reads the parts of a page, and what it showed. @throws RefusedRecordError if they are not those of the record */
 async function provenParts(mirroring: Mirroring, record: RecordedPage): Promise<RecordedRetrieval[]> {
   const parts: RecordedRetrieval[] = [];
-  for await (const items of coveredPages(mirroring, { part_of: record.id }, 1)) {
+  for await (const items of coveredRetrievals(mirroring, { part_of: record.id }, 1)) {
     for (const item of items) {
       await prove(mirroring, item);
       parts.push(item.retrieval);

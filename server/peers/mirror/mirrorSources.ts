@@ -19,19 +19,19 @@ import {
 import { RetrievalFailure } from '../../collection/fetch/connect.ts';
 import { batchDigest, batchSubject, retrievalLeaf } from '../../collection/record/coverRetrievals.ts';
 import { type ReceivedObject, withHeldCertificates } from '../../collection/record/objectReceiver.ts';
-import { changeSource, sourceIdOf } from '../../collection/sources/sources.ts';
+import { labelSource, sourceIdOf } from '../../collection/sources/sources.ts';
 import { rootFromInclusion } from '../../ledger/prove.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
-import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { isAbsent } from '../../store/sqlite/node/peers.ts';
+import { cameFromElsewhere, fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import { listOf, MAX_CONNECTIONS, PeerError, TooLargeError } from '../peerClient.ts';
-import { type NotGiven, noteAbsent, notGiven, RefusedRecordError, refusalOf } from './mirrorTally.ts';
-import type { Mirroring, Progress } from './remoteLog.ts';
+import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
+import { isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
+import { coveredPages, type Mirroring, type Progress } from './remoteLog.ts';
 
 const MAX_PAGE_BYTES = 32 * 1_048_576;
 /** A proof has one hash for each level of the tree. */
@@ -41,8 +41,6 @@ const retrievalPage = provenRetrievalsSchema.extend({
 });
 /** The first is also the number of captures that are recorded in one transaction. */
 const PAGE_SIZES = [100, 10, 1];
-/** Pages without any retrieval after which the list counts as ended. */
-const MAX_EMPTY_PAGES = 100;
 
 /**
  * Takes what a peer retrieved itself, as captures: the peer is the observer, and its time the original one. Each
@@ -64,7 +62,7 @@ export async function mirrorSources(
   let examined = 0;
   for (const source of selection === true ? [undefined] : selection) {
     const selected = { observer: SELF, ...(source !== undefined && { source }) };
-    for await (const items of coveredPages(mirroring, selected, before.position + 1)) {
+    for await (const items of coveredRetrievals(mirroring, selected, before.position + 1)) {
       held += await takePage(mirroring, items);
       position = Math.max(position, items.at(-1)?.retrieval.id ?? 0);
       mirroring.progress((examined += items.length));
@@ -75,29 +73,21 @@ export async function mirrorSources(
 }
 
 /** Yields the listed retrievals from an id on that the verified checkpoint covers, in the order of their ids. */
-export async function* coveredPages(
+export function coveredRetrievals(
   mirroring: Mirroring,
   selected: Readonly<Record<string, string>>,
-  from: number,
+  first: number,
 ): AsyncGenerator<RetrievalProof[]> {
-  let empty = 0;
-  for (let next: number | null = from; next !== null && empty < MAX_EMPTY_PAGES; ) {
-    mirroring.signal.throwIfAborted();
-    const page = await readPage(mirroring, selected, next);
-    const covered: RetrievalProof[] = [];
-    for (const item of page.items) {
-      const previous: number = covered.at(-1)?.retrieval.id ?? next - 1;
-      // In order and without repetition, so that an endless list ends.
-      if (item.retrieval.id <= previous)
-        throw new PeerError('failing', 'The peer sent a list of retrievals that is out of order.');
-      if (item.ledger_entry <= mirroring.log.size) covered.push(item);
-    }
-    if (covered.length > 0) yield covered;
-    if (covered.length < page.items.length) return;
-    if (page.next !== null && page.next <= (covered.at(-1)?.retrieval.id ?? next - 1)) return;
-    empty = covered.length > 0 ? 0 : empty + 1;
-    next = page.next;
-  }
+  return coveredPages(mirroring, {
+    read: async (from: number) => {
+      const { items, next } = await readPage(mirroring, selected, from);
+      return { items, next: next !== null && next > from ? next : null };
+    },
+    first,
+    order: 'oldest',
+    place: ({ retrieval }) => retrieval.id,
+    entry: ({ ledger_entry }) => ledger_entry,
+  });
 }
 
 /** Reads a page of retrievals with their proofs. */
@@ -144,19 +134,22 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
     const kept = wanted
       .filter(({ sha256 }) => objects.isHeld(sha256))
       .map((capture) => withHeldCertificates(capture, objects.isHeld));
-    const recorded = await store.write(
-      (database) => {
-        const all = kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture));
-        objects.noteAbsent(database);
-        return all;
-      },
-      { reservation: objects.reservation },
-    );
-    tally.events += recorded.filter(({ event }) => event !== null).length;
-    await nameSources(
+    const names = await readNames(
       mirroring,
       kept.map(({ url }) => sourceIdOf(url)),
     );
+    const recorded = await store.write(
+      (database) =>
+        fromPeer(database, mirroring.origin, () => {
+          const unknown = [...names].filter(([id]) => sourceById(database, id) === undefined);
+          const all = kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture));
+          for (const [id, labels] of unknown) labelSource(database, id, labels, store.instant());
+          objects.recorded(database);
+          return all;
+        }),
+      { reservation: objects.reservation },
+    );
+    tally.events += recorded.filter(({ event }) => event !== null).length;
     return held + kept.length;
   } finally {
     await objects.discard();
@@ -218,28 +211,28 @@ const { name, agency } = newSourceSchema.shape;
 const namedSource = z.object({ name, agency });
 
 /**
- * Gives sources that this node knows by mirrored captures only the name and the agency that they have at the peer. No
- * entry of the peer's ledger proves them: they are labels, which the owner can change.
+ * Returns the names and the agencies that sources which are new here have at the peer. No entry of the peer's ledger proves
+ * them: they are labels, which the owner can change. A source that is here keeps its own.
  *
  * @throws PeerError
  */
-async function nameSources({ store, client, signal }: Mirroring, ids: Iterable<string>): Promise<void> {
+async function readNames({ store, client, signal }: Mirroring, ids: Iterable<string>) {
+  const names = new Map<string, z.output<typeof namedSource>>();
   for (const id of new Set(ids)) {
-    const source = sourceById(store.read, id);
-    const isNamed = source === undefined || source.name !== '' || source.last_checked_at !== null;
-    if (isNamed || !source.paused || source.removed) continue;
+    if (sourceById(store.read, id)) continue;
     signal.throwIfAborted();
     const labels = await client.json(`/api/sources/${id}`, namedSource, MAX_SOURCE_BYTES);
-    if (labels.name !== '') await changeSource(store, id, labels);
+    if (labels.name !== '') names.set(id, labels);
   }
+  return names;
 }
 
 /** Objects that are on stable storage, until their rows are written. */
 interface FetchedObjects {
   /** Whether an object is here, or is noted as absent because the peer does not give it: its record is taken. */
   isHeld: (sha256: string) => boolean;
-  /** Notes what the peer does not give, in the transaction that writes its records. */
-  noteAbsent: (database: WriteDatabase) => void;
+  /** Notes what the peer gave and what it does not give, in the transaction that writes its records. */
+  recorded: (database: WriteDatabase) => void;
   /** The space that they take until rows count them. */
   reservation: Reservation;
   /** Must be called at the end. */
@@ -256,8 +249,9 @@ export async function fetchObjects(
   mirroring: Mirroring,
   wanted: readonly { sha256: string; bytes: number }[],
 ): Promise<FetchedObjects> {
-  const { receiver, tally, store, log } = mirroring;
+  const { receiver, tally, store } = mirroring;
   const absent = new Map<string, NotGiven>();
+  const given = new Set<string>();
   const atOnce = pLimit(MAX_CONNECTIONS);
   const held = new Set<string>();
   const received: ReceivedObject[] = [];
@@ -268,16 +262,17 @@ export async function fetchObjects(
     try {
       // After a failure the peer is gone, or nothing can be stored. It is asked for nothing more.
       if (failure !== undefined || tally.shouldStop) return;
-      const isElsewhere = isAbsent(store.read, sha256) || isReleased(store.read, sha256);
-      if (!isElsewhere && !(await receiver.isStored(sha256))) {
+      const isHere = isReleased(store.read, sha256) || (await receiver.isStored(sha256));
+      if (isWanted(mirroring, sha256, isHere)) {
         const object = await receive(mirroring, sha256, bytes);
         received.push(object);
         if (object.sha256 !== sha256 || object.bytes !== bytes) throw new RefusedRecordError('wrong_bytes');
         const { isStored, reservation } = await object.keep();
         if (!isStored) throw new RefusedRecordError('no_room');
         if (reservation) reservations.push(reservation);
-        tally.objects += 1;
-        tally.bytes += bytes;
+        given.add(sha256);
+        if (!isHere) tally.objects += 1;
+        if (!isHere) tally.bytes += bytes;
       }
       held.add(sha256);
     } catch (error) {
@@ -306,10 +301,9 @@ export async function fetchObjects(
   }
   return {
     isHeld: (sha256) => held.has(sha256),
-    noteAbsent: (database) => {
-      for (const [sha256, why] of absent)
-        if (blobBytes(database, sha256) !== undefined)
-          noteAbsent(database, { sha256, peer: log.origin, why }, store.instant());
+    recorded: (database) => {
+      for (const [sha256, why] of absent) noteAbsent(database, mirroring, { sha256, why }, store.instant());
+      for (const sha256 of given) cameFromElsewhere(database, { sha256 });
     },
     reservation: { release: () => reservations.forEach((each) => each.release()) },
     discard,

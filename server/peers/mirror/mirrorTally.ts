@@ -1,15 +1,5 @@
 import type { MirrorRefusal, MirrorResult } from '../../../shared/node/peer.ts';
-import {
-  type ReleasedReason,
-  releasedReasonSchema,
-  type WithheldReason,
-} from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { instantSchema } from '../../../shared/values/text.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { insertAbsent, isAbsent } from '../../store/sqlite/node/peers.ts';
-import { isReleased } from '../../store/sqlite/node/withheld.ts';
-import { withholdNow } from '../../withholding/withholding.ts';
 import { PeerError } from '../peerClient.ts';
 
 /** A record of a peer that is not taken. Refusals are counted by their reason. */
@@ -48,7 +38,16 @@ export class MirrorTally {
   withheld = 0;
   shown = 0;
   released = 0;
+  proposed = 0;
   deposits = 0;
+  /** Parts of sets that were not taken, because the peer does not show the list of the set. */
+  setsWithoutParts = 0;
+  readonly #limits = new Set<string>();
+
+  /** Says that the run reached a limit. The next one goes on. */
+  reached(limit: string): void {
+    this.#limits.add(limit);
+  }
 
   refuse(reason: MirrorRefusal): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
@@ -82,7 +81,10 @@ export class MirrorTally {
       ...(this.withheld > 0 && { withheld: this.withheld }),
       ...(this.shown > 0 && { shown: this.shown }),
       ...(this.released > 0 && { released: this.released }),
+      ...(this.proposed > 0 && { proposed: this.proposed }),
       ...(this.deposits > 0 && { deposits: this.deposits }),
+      ...(this.setsWithoutParts > 0 && { sets_without_parts: this.setsWithoutParts }),
+      ...(this.#limits.size > 0 && { limits: [...this.#limits] }),
       refused: [...this.#refused].map(([reason, count]) => ({ reason, count })),
     };
   }
@@ -105,46 +107,4 @@ export function refusalOf(error: unknown): MirrorRefusal {
   if (error.code === 'id_taken' || error.code === 'released') return error.code;
   if (error.status === 422) return 'wrong_record';
   throw error;
-}
-
-/** Why a peer does not give the bytes of an object to visitors, as which this node asks. */
-export interface NotGiven {
-  state: 'withheld' | 'released';
-  reason: ReleasedReason;
-  since: string;
-}
-
-/** Returns why a peer did not give bytes, if it withholds or released them; undefined for any other error. */
-export function notGiven(error: unknown, now: string): NotGiven | undefined {
-  if (!(error instanceof PeerError) || (error.status !== 451 && error.status !== 410)) return undefined;
-  const { reason, since } = error.problem ?? {};
-  return {
-    state: error.status === 451 ? 'withheld' : 'released',
-    reason: releasedReasonSchema.safeParse(reason).data ?? 'owner',
-    since: instantSchema.safeParse(since).data ?? now,
-  };
-}
-
-/**
- * Notes that the bytes of an object are not here because a peer does not give them, after its row was written. This archive
- * withholds them, too: what it says of them is what the peer says.
- */
-export function noteAbsent(
-  database: WriteDatabase,
-  { sha256, peer, why }: { sha256: string; peer: string; why: NotGiven },
-  now: string,
-): void {
-  if (isAbsent(database, sha256) || isReleased(database, sha256)) return;
-  insertAbsent(database, { sha256, peer, ...why });
-  withholdNow(database, { sha256, reason: asWithheld(why.reason), note: noteOf(peer, why.state) }, now);
-}
-
-/** Why this archive withholds what a peer withholds or released. */
-export function noteOf(peer: string, state: NotGiven['state']): string {
-  return state === 'withheld' ? `${peer} withholds this.` : `${peer} gave these bytes up.`;
-}
-
-/** Bytes that a rule of a peer removed are withheld by its owner's decision. */
-export function asWithheld(reason: ReleasedReason): WithheldReason {
-  return reason === 'age' ? 'owner' : reason;
 }

@@ -12,6 +12,7 @@ import { pathPrefixes } from '../../archive/packs/packRows.ts';
 import { nodeDigest, statusDigest, studyDigest } from '../../archive/recordedSubjects.ts';
 import { createStudy, createTreeNode, readStudy, setStudyStatus } from '../../archive/studies.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
+import { insertPeerStudy, isStudyFrom } from '../../store/sqlite/node/peerOrigins.ts';
 import { listOf, PeerError } from '../peerClient.ts';
 import { RefusedRecordError } from './mirrorTally.ts';
 import type { Mirroring } from './remoteLog.ts';
@@ -100,7 +101,9 @@ export class References {
   }
 
   async #takeStudy(id: string): Promise<void> {
-    const { store, client } = this.#mirroring;
+    const { store, client, origin } = this.#mirroring;
+    // What this archive has otherwise stays as it is.
+    if (studyById(store.read, id) && !isStudyFrom(store.read, { id, origin })) return;
     const study = await client.json(`/api/studies/${id}`, listedStudy, MAX_STUDY_BYTES);
     const { title, question, description, node, created_at, status_history } = study;
     const [first, ...steps] = status_history;
@@ -115,7 +118,7 @@ export class References {
     for (const step of steps) await this.#proveStatus(id, step);
     if (!studyById(store.read, id)) {
       if (node !== null) await this.needNode(node);
-      await createStudy(store, checked.data, id);
+      await createStudy(store, checked.data, id, (database) => insertPeerStudy(database, { id, origin }));
     }
     const held = readStudy(store, id).status_history;
     // A study that was given another status here is not changed.

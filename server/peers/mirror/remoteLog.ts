@@ -1,5 +1,7 @@
+import pLimit from 'p-limit';
 import type { z } from 'zod';
 import { type InclusionProof, type LedgerEntry, ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
+import type { MirrorLimits } from '../../../shared/limits.ts';
 import type { PackProvenance } from '../../../shared/node/peer.ts';
 import { splitEntries, TILE_WIDTH, tilePath } from '../../../shared/proof/tree.ts';
 import type { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
@@ -14,8 +16,10 @@ import { type MirrorTally, RefusedRecordError } from './mirrorTally.ts';
 const HASH_BYTES = 32;
 /** A leaf has at most 65,535 bytes, after its length in two bytes. */
 const MAX_ENTRIES_BYTES = TILE_WIDTH * 65_537;
-/** Tiles in memory. Proofs of neighbouring entries need the same ones. */
-const MAX_TILES = 256;
+/** The bytes of tiles in memory. Proofs of neighbouring entries need the same tiles; one of entries has 80 kB or so. */
+const MAX_CACHED_BYTES = 32 * 1_048_576;
+/** Tiles of entries that are read at once: a peer may send 16 MiB for each. */
+const ENTRY_TILES_AT_ONCE = 2;
 
 /** An entry of a peer's ledger, with the proof that its checkpoint covers it. */
 interface ProvenEntry {
@@ -35,8 +39,9 @@ interface EntryTile {
 export class RemoteLog {
   readonly #client: PeerClient;
   readonly #checkpoint: PeerCheckpoint;
-  readonly #entries = new Map<number, Promise<EntryTile>>();
-  readonly #tiles = new Map<string, Promise<TileTree>>();
+  readonly #entries = new TileCache<EntryTile>();
+  readonly #tiles = new TileCache<TileTree>();
+  readonly #atOnce = pLimit(ENTRY_TILES_AT_ONCE);
 
   constructor(client: PeerClient, checkpoint: PeerCheckpoint) {
     this.#client = client;
@@ -119,23 +124,25 @@ export class RemoteLog {
 
   async #tile(level: number, number: number, width: number, hasEntries: boolean): Promise<TileTree> {
     if (hasEntries) return (await this.#entryTile(number)).tree;
-    return cached(this.#tiles, `${level}/${number}`, async () => {
+    return this.#tiles.get(`${level}/${number}`, async () => {
       const bytes = await this.#get(tilePath({ level, index: number, width }), width * HASH_BYTES);
       if (bytes.length !== width * HASH_BYTES) throw new RefusedRecordError('wrong_proof');
-      return new TileTree(
-        Array.from({ length: width }, (_, at) => bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES)),
+      const hashes = Array.from({ length: width }, (_, at) =>
+        bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
       );
+      return { tile: new TileTree(hashes), bytes: bytes.length * 2 };
     });
   }
 
   #entryTile(number: number): Promise<EntryTile> {
-    return cached(this.#entries, number, async () => {
+    const read = async () => {
       const width = Math.min(TILE_WIDTH, this.size - number * TILE_WIDTH);
       const bytes = await this.#get(tilePath({ level: 'entries', index: number, width }), MAX_ENTRIES_BYTES);
       const texts = splitEntries(bytes).map((leaf) => Buffer.from(leaf).toString());
       if (texts.length !== width) throw new RefusedRecordError('wrong_proof');
-      return { texts, tree: new TileTree(texts.map(leafHash)) };
-    });
+      return { tile: { texts, tree: new TileTree(texts.map(leafHash)) }, bytes: bytes.length };
+    };
+    return this.#entries.get(String(number), () => this.#atOnce(read));
   }
 
   async #get(path: string, maxBytes: number): Promise<Buffer> {
@@ -148,20 +155,34 @@ export class RemoteLog {
   }
 }
 
-/** Keeps the newest values; a failure is not kept. */
-function cached<Key, Value>(
-  map: Map<Key, Promise<Value>>,
-  key: Key,
-  make: () => Promise<Value>,
-): Promise<Value> {
-  const known = map.get(key);
-  if (known) return known;
-  const made = make();
-  map.set(key, made);
-  made.catch(() => map.delete(key));
-  const [oldest] = map.keys();
-  if (map.size > MAX_TILES && oldest !== undefined) map.delete(oldest);
-  return made;
+/** Keeps the newest tiles, bounded by their bytes. A failure is not kept. */
+class TileCache<Tile> {
+  readonly #tiles = new Map<string, { tile: Promise<Tile>; bytes: number }>();
+  #bytes = 0;
+
+  get(key: string, read: () => Promise<{ tile: Tile; bytes: number }>): Promise<Tile> {
+    const known = this.#tiles.get(key);
+    if (known) return known.tile;
+    const kept = { tile: read().then((made) => this.#count(key, made)), bytes: 0 };
+    this.#tiles.set(key, kept);
+    kept.tile.catch(() => this.#tiles.delete(key));
+    return kept.tile;
+  }
+
+  #count(key: string, { tile, bytes }: { tile: Tile; bytes: number }): Tile {
+    const kept = this.#tiles.get(key);
+    if (!kept) return tile;
+    kept.bytes = bytes;
+    this.#bytes += bytes;
+    for (const [oldest, other] of this.#tiles) {
+      if (this.#bytes <= MAX_CACHED_BYTES) break;
+      // One that is still being read has no bytes yet.
+      if (other.bytes === 0) continue;
+      this.#tiles.delete(oldest);
+      this.#bytes -= other.bytes;
+    }
+    return tile;
+  }
 }
 
 /** The root over the leaves `from` to `to - 1`: the complete subtrees of the range, combined from the right. */
@@ -243,7 +264,10 @@ export interface Mirroring {
   tally: MirrorTally;
   receiver: ObjectReceiver;
   maxObjectMb: number;
-  peer: { name: string };
+  limits: MirrorLimits;
+  peer: { id: string; name: string };
+  /** The number of the peer, under which this archive keeps what came from it. */
+  origin: number;
   /** The name of this node, as its peers know it. */
   ownName: string;
   signal: AbortSignal;
@@ -259,36 +283,88 @@ export interface Mirroring {
 const MAX_LIST_BYTES = 8 * 1_048_576;
 /** The items that are asked for at once. */
 const PAGE = 200;
+/** Items in a row that are newer than the checkpoint, after which a list counts as endless. */
+const MAX_NEWER = 100_000;
+/** Pages in a row without any item, after which a list counts as ended. */
+const MAX_EMPTY_PAGES = 100;
+
+/** How a list of the peer is read to its end. */
+export interface RemoteList<Item, Cursor> {
+  /** Reads a page. `next` is where the next one begins, or null. */
+  read: (from: Cursor) => Promise<{ items: readonly Item[]; next: Cursor | null }>;
+  first: Cursor;
+  /** The order of the items by their place, which is their entry or grows with it. `none`: any order. */
+  order: 'newest' | 'oldest' | 'none';
+  place: (item: Item) => number;
+  /** The ledger entry that covers an item. */
+  entry: (item: Item) => number;
+  /** Only items of later entries are yielded. 0 by default. */
+  after?: number;
+}
 
 /**
- * Yields the items of a list of the peer that its verified checkpoint covers, newest first. Nothing of them is proven yet.
+ * Reads a list of the peer to its end, whatever the peer adds meanwhile, and yields page by page the items that its verified
+ * checkpoint covers. Nothing of them is proven yet. An item is yielded once, and a page has to bring something new, so that an
+ * endless list ends.
+ *
+ * @throws PeerError; the signal's reason
+ */
+export async function* coveredPages<Item, Cursor>(
+  { log, signal }: Pick<Mirroring, 'log' | 'signal'>,
+  { read, first, order, place, entry, after = 0 }: RemoteList<Item, Cursor>,
+): AsyncGenerator<Item[]> {
+  let last = order === 'newest' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const seen = new Set<number>();
+  const isKnown = (at: number) =>
+    order === 'none' ? seen.has(at) : order === 'newest' ? at >= last : at <= last;
+  let [newer, empty] = [0, 0];
+  for (let from: Cursor | null = first; from !== null; ) {
+    signal.throwIfAborted();
+    const { items, next }: { items: readonly Item[]; next: Cursor | null } = await read(from);
+    const fresh: Item[] = [];
+    for (const item of items) {
+      const at = place(item);
+      if (isKnown(at)) continue;
+      if (order === 'none') seen.add(at);
+      last = at;
+      fresh.push(item);
+    }
+    const covered = fresh.filter((item) => entry(item) <= log.size && entry(item) > after);
+    if (covered.length > 0) yield covered;
+    const isPast = (item: Item) =>
+      (order === 'newest' && entry(item) <= after) || (order === 'oldest' && entry(item) > log.size);
+    if (fresh.some(isPast) || (items.length > 0 && fresh.length === 0)) return;
+    newer = covered.length > 0 ? 0 : newer + fresh.length;
+    empty = items.length > 0 ? 0 : empty + 1;
+    if (newer > MAX_NEWER || empty === MAX_EMPTY_PAGES)
+      throw new PeerError('failing', 'The peer sends a list that does not end.');
+    from = next;
+  }
+}
+
+/**
+ * Yields the items of a list with `limit` and `offset` that the verified checkpoint covers, newest first.
  *
  * @throws PeerError; the signal's reason
  */
 export async function* coveredItems<Item extends { ledger_entry: number }>(
-  { client, log, signal }: Pick<Mirroring, 'client' | 'log' | 'signal'>,
+  mirroring: Pick<Mirroring, 'client' | 'log' | 'signal'>,
   path: string,
   schema: z.ZodType<{ items: Item[] }>,
 ): AsyncGenerator<Item> {
-  let last = Number.POSITIVE_INFINITY;
-  for (let offset = 0; ; offset += PAGE) {
-    signal.throwIfAborted();
+  const read = async (offset: number) => {
     const query = `${path}?limit=${PAGE}&offset=${offset}`;
-    const items = await client.json(query, schema, MAX_LIST_BYTES).then((list) => list.items, orNone);
-    let isNew = false;
-    for (const item of items) {
-      // In order and without repetition, so that an endless list ends.
-      if (item.ledger_entry >= last) continue;
-      last = item.ledger_entry;
-      isNew = true;
-      if (item.ledger_entry <= log.size) yield item;
-    }
-    if (items.length < PAGE || !isNew) return;
-  }
+    const list = await mirroring.client.json(query, schema, MAX_LIST_BYTES).catch(noSuchList);
+    const items = list.items.slice(0, PAGE);
+    return { items, next: items.length < PAGE ? null : offset + PAGE };
+  };
+  const entry = (item: Item) => item.ledger_entry;
+  const list = { read, first: 0, order: 'newest' as const, place: entry, entry };
+  for await (const items of coveredPages(mirroring, list)) yield* items;
 }
 
 /** A peer of an earlier version has no such list. */
-export function orNone(error: unknown): [] {
-  if (error instanceof PeerError && (error.status === 400 || error.status === 404)) return [];
+export function noSuchList(error: unknown): { items: [] } {
+  if (error instanceof PeerError && (error.status === 400 || error.status === 404)) return { items: [] };
   throw error;
 }

@@ -1,3 +1,4 @@
+import type { MirrorLimits } from '../../../shared/limits.ts';
 import type { MirrorRequest, MirrorResult, PackSelection } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
@@ -5,6 +6,7 @@ import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
 import { keyNameOf } from '../../ledger/nodeKey.ts';
 import { every } from '../../runtime/background.ts';
 import type { Log } from '../../runtime/log.ts';
+import { originOf } from '../../store/sqlite/node/peerOrigins.ts';
 import {
   allPeers,
   mirrorsOf,
@@ -13,7 +15,7 @@ import {
   putMirror,
 } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
-import type { PeerClient } from '../peerClient.ts';
+import { type PeerClient, PeerLimitError } from '../peerClient.ts';
 import type { PeerCheckpoint } from '../peerRecords.ts';
 import { followAgain, followWithheld } from './followWithheld.ts';
 import { followDeposits, PackMirror } from './mirrorPacks.ts';
@@ -32,6 +34,7 @@ interface MirrorRun {
   /** The verified checkpoint. Nothing is taken that it does not cover. */
   checkpoint: PeerCheckpoint;
   signal: AbortSignal;
+  limits: MirrorLimits;
   progress: (done: number, total: null) => void;
 }
 
@@ -43,22 +46,36 @@ interface MirrorRun {
  */
 export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise<MirrorResult> {
   const tally = new MirrorTally();
-  const mirroring = mirroringOf(run, tally);
+  const origin = await run.store.write((database) => originOf(database, run.checkpoint.key));
+  const mirroring = mirroringOf(run, tally, origin);
+  const { requests, bytes, hours } = run.limits;
+  const until = run.store.clock.now() + hours * MS_PER_HOUR;
+  run.client.limit({ requests, bytes, isOver: () => run.store.clock.now() > until });
+  try {
+    await takeAll(run, mirroring, request);
+  } catch (error) {
+    if (!(error instanceof PeerLimitError)) throw error;
+    tally.reached(error.message);
+  }
+  return tally.result();
+}
+
+async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequest): Promise<void> {
+  const { tally } = mirroring;
   const selections = selectionsOf(request);
   // First, so that a mirror is followed although its first run fails.
   for (const [kind, selection] of selections) await saveMirror(run, kind, selection, request);
   for (const [kind, selection] of selections) {
     const { size, held, position } = readMirror(run, kind, selection);
     // A new selection brings records that are older than what was followed. Stored first, so that a break loses nothing.
-    if (size < mirroring.log.size) await followAgain(mirroring, run.peer.id);
+    if (size < mirroring.log.size) await followAgain(mirroring);
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
   // After what was taken, so that nothing that the peer withholds is left out.
-  if (!tally.shouldStop) await followWithheld(mirroring, run.peer.id);
+  if (!tally.shouldStop) await followWithheld(mirroring);
   if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   if (!tally.shouldStop && request.packs) await followDeposits(mirroring);
-  return tally.result();
 }
 
 /** Changes the stored state of a mirror. The owner may have removed the peer meanwhile. */
@@ -134,8 +151,8 @@ const NEW_MIRROR = {
   mirrored_at: null,
 } as const;
 
-function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
-  const { store, client, checkpoint, signal, peer } = run;
+function mirroringOf(run: MirrorRun, tally: MirrorTally, origin: number): Mirroring {
+  const { limits, store, client, checkpoint, signal, peer } = run;
   const receiver = new ObjectReceiver(store, run.settings);
   return {
     store,
@@ -145,6 +162,8 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
     receiver,
     maxObjectMb: run.settings().max_object_mb,
     peer,
+    origin,
+    limits,
     ownName: keyNameOf(run.ownKey),
     signal,
     progress: (done) => run.progress(done, null),
@@ -163,6 +182,7 @@ function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
 const POLL_INTERVAL_MS = 60_000;
 const DEFAULT_EVERY_MINUTES = 60;
 const MS_PER_MINUTE = 60_000;
+const MS_PER_HOUR = 60 * MS_PER_MINUTE;
 /** A mirror that failed is tried again after this time, or after its own interval if that is shorter. */
 const RETRY_MS = 5 * MS_PER_MINUTE;
 

@@ -16,7 +16,9 @@ import {
   peerEventSchema,
   peerEvidenceSchema,
   peerPackSchema,
+  peerProposalSchema,
   peerSchema,
+  proposalDecisionSchema,
   repairResultSchema,
 } from '../../node/peer.ts';
 import { booleanParameter, listQuery, pageOf } from '../../values/list.ts';
@@ -109,6 +111,28 @@ export const peerRoutes = {
     summary: 'Read the two checkpoints of a peer that rewrote its ledger',
     responses: { 200: { description: 'Both signed notes', schema: peerEvidenceSchema } },
     problems: ['not_found'],
+  }),
+  listPeerProposals: manageRoute({
+    method: 'GET',
+    path: '/manage/peers/{id}/proposals',
+    summary: 'List what a peer withholds and this archive has otherwise',
+    description:
+      'A mirror follows a peer only for what came from that peer and from nowhere else. The rest waits here until it is taken or left.',
+    query: z.strictObject(listQuery),
+    responses: {
+      200: { description: 'A page of open proposals, newest first', schema: pageOf(peerProposalSchema) },
+    },
+    problems: ['not_found'],
+  }),
+  decidePeerProposal: manageRoute({
+    method: 'POST',
+    path: '/manage/peers/{id}/proposals/{number}',
+    summary: 'Take or leave what a peer proposes',
+    description:
+      '`take` withholds it here with the reason of the peer, or shows it again. `leave` changes nothing here; what an earlier version of the program withheld because of the peer is shown again.',
+    body: jsonBody(proposalDecisionSchema),
+    responses: { 200: { description: 'The proposal, decided', schema: peerProposalSchema } },
+    problems: ['not_found', 'released', 'unknown_target'],
   }),
   mirrorPeer: manageRoute({
     method: 'POST',

@@ -111,9 +111,15 @@ export function coverPage(database: WriteDatabase, entry: number): void {
  */
 export function mayBeCoveredBy(database: ReadDatabase, row: Target): string[] {
   const kind = kindOf(row);
-  return coveredAtAnyTime[kind](database, { entry: Number.MAX_SAFE_INTEGER, known: 0, [kind]: row[kind] });
+  return covered[kind](database, { entry: Number.MAX_SAFE_INTEGER, known: 0, [kind]: row[kind] });
 }
-const coveredAtAnyTime = {
+/** Returns the digests that a withholding of a target would cover if it were recorded now. */
+export function coveredBy(database: ReadDatabase, row: Target): string[] {
+  const now = Number.MAX_SAFE_INTEGER;
+  const kind = kindOf(row);
+  return covered[kind](database, { entry: now, known: now, [kind]: row[kind] });
+}
+const covered = {
   sha256: selectValues<string, [values: object]>(coveredSql('sha256')),
   retrieval: selectValues<string, [values: object]>(coveredSql('retrieval')),
   pack: selectValues<string, [values: object]>(coveredSql('pack')),

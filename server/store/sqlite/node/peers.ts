@@ -139,15 +139,27 @@ export const peerWithholding = selectOne<
   PeerWithholding,
   [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
 >(`SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject`);
+/** Returns what this archive withholds because of what a peer says of one subject: the whole, or the objects that came from it. */
+export const withholdingsFor = selectAll<
+  PeerWithholding,
+  [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
+>(`SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject`);
 export const deletePeerWithholding = change<[values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]>(
   'DELETE FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject',
+);
+/** Returns the peers because of which a withholding is in force. */
+export const peersOfWithholding = selectAll<PeerWithholding, [withholding: number]>(
+  `SELECT ${COLUMNS} FROM peer_withholdings WHERE withholding = ?`,
+);
+export const forgetPeerWithholding = change<[withholding: number]>(
+  'DELETE FROM peer_withholdings WHERE withholding = ?',
 );
 export const peerWithholdings = selectAll<PeerWithholding, [peer: string]>(
   `SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = ? AND kind = 'withheld'`,
 );
 
 export const countPeerWithholdings = selectValue<number, [values: Pick<PeerWithholding, 'peer' | 'kind'>]>(
-  'SELECT count(*) FROM peer_withholdings WHERE peer = $peer AND kind = $kind',
+  'SELECT count(DISTINCT subject) FROM peer_withholdings WHERE peer = $peer AND kind = $kind',
   0,
 );
 
@@ -179,7 +191,11 @@ const ABSENT = 'sha256, peer, state, reason, since';
 
 export const insertAbsent = inserts<AbsentObject>('absent_objects', ABSENT);
 export const absentObject = selectOne<AbsentObject, [sha256: string]>(
-  `SELECT ${ABSENT} FROM absent_objects WHERE sha256 = ?`,
+  `SELECT ${ABSENT} FROM absent_objects WHERE sha256 = ? ORDER BY since, peer LIMIT 1`,
+);
+/** Returns whether a peer with one of two names did not give an object. Others may give it. */
+export const isRefusedBy = hasRow<[values: { sha256: string; origin: string; name: string }]>(
+  'SELECT 1 FROM absent_objects WHERE sha256 = $sha256 AND peer IN ($origin, $name)',
 );
 export const isAbsent = hasRow<[sha256: string]>('SELECT 1 FROM absent_objects WHERE sha256 = ?');
 
@@ -197,7 +213,7 @@ export const deleteAbsent = change<[sha256: string]>('DELETE FROM absent_objects
 
 /** Returns those of these digests whose bytes never came. */
 export const absentAmong = selectValues<string, [digests: readonly string[]]>(
-  'SELECT a.sha256 FROM json_each(?) j CROSS JOIN absent_objects a ON a.sha256 = j.value',
+  'SELECT DISTINCT a.sha256 FROM json_each(?) j CROSS JOIN absent_objects a ON a.sha256 = j.value',
 );
 
 /** A signed observation; `record` is what the ledger recorded. */

@@ -207,7 +207,7 @@ const objectOfTarget = selectValue<string, [target: Target]>(`
     $sha256)`);
 
 const absentState = selectOne<NonNullable<WithheldState['absent']>, [sha256: string]>(
-  'SELECT peer, state, reason, since FROM absent_objects WHERE sha256 = ?',
+  'SELECT peer, state, reason, since FROM absent_objects WHERE sha256 = ? ORDER BY since, peer LIMIT 1',
 );
 
 /** Returns the withholdings in force of a target, oldest first, with those that cover its object, and the release of it. */

@@ -6,4 +6,104 @@ const pagesAreCoveredByCode: Migration = {
   sql: 'DROP TRIGGER pages_of_withheld_objects;',
 };
 
-export const MIGRATIONS_60_TO_69: readonly Migration[] = [pagesAreCoveredByCode];
+/**
+ * What came from a peer and from nowhere else. Only of that does the word of a peer change what visitors get.
+ *
+ * `peer_origins` numbers the keys of peers. `mirroring` has one row: the peer from which the current transaction takes
+ * records; null outside of such a transaction. `peer_objects`: the objects that only records of this peer name, and
+ * `peer_studies` the studies that were taken from it. Every record that names an object inserts the row of its blob, or
+ * tries to, so the trigger sees each of them. A certificate is in many connections and belongs to no peer.
+ *
+ * `peer_words`: the withholdings that this archive made because of the word of a peer. `objects_from_elsewhere`: objects
+ * that such a withholding covers and whose bytes came from somewhere else; it ends for them before the transaction does.
+ * `peer_proposals`: what a peer says of objects that this archive has otherwise. `withholding` is in force because of it;
+ * `decision` is the owner's.
+ *
+ * `absent_objects` is by object and peer: what one peer does not give, another one may.
+ *
+ * An earlier version followed a peer whatever the archive had otherwise, and did not record what came from where. So what
+ * it withholds because of a peer becomes a proposal.
+ */
+const peerWords: Migration = {
+  number: 62,
+  sql: `
+CREATE TABLE peer_origins (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE mirroring (origin INTEGER) STRICT;
+INSERT INTO mirroring VALUES (NULL);
+CREATE TABLE peer_objects (sha256 TEXT PRIMARY KEY, origin INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE peer_studies (id TEXT PRIMARY KEY, origin INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE peer_words (
+  withholding INTEGER PRIMARY KEY REFERENCES withholdings (ledger_entry),
+  origin INTEGER
+) STRICT;
+CREATE TABLE objects_from_elsewhere (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TRIGGER objects_have_origins BEFORE INSERT ON blobs BEGIN
+  DELETE FROM peer_objects WHERE sha256 = NEW.sha256 AND origin IS NOT (SELECT origin FROM mirroring);
+  INSERT INTO peer_objects SELECT NEW.sha256, origin FROM mirroring WHERE origin IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = NEW.sha256)
+    AND NOT EXISTS (SELECT 1 FROM peer_objects WHERE sha256 = NEW.sha256);
+  INSERT INTO objects_from_elsewhere SELECT NEW.sha256 FROM mirroring WHERE origin IS NULL
+    AND EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
+      WHERE o.sha256 = NEW.sha256)
+    AND NOT EXISTS (SELECT 1 FROM objects_from_elsewhere WHERE sha256 = NEW.sha256);
+END;
+CREATE TRIGGER certificates_have_no_origin AFTER INSERT ON certificates BEGIN
+  DELETE FROM peer_objects WHERE sha256 = NEW.sha256;
+END;
+
+CREATE TABLE peer_proposals (
+  number INTEGER PRIMARY KEY,
+  peer TEXT NOT NULL REFERENCES peers (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('withheld', 'released', 'shown')),
+  subject TEXT NOT NULL,
+  entry INTEGER NOT NULL,
+  sha256 TEXT,
+  pack TEXT,
+  page TEXT,
+  reason TEXT NOT NULL,
+  note TEXT,
+  at TEXT NOT NULL,
+  withholding INTEGER REFERENCES withholdings (ledger_entry),
+  proposed_at TEXT NOT NULL,
+  decision TEXT CHECK (decision IN ('take', 'leave')),
+  CHECK ((sha256 IS NOT NULL) + (pack IS NOT NULL) + (page IS NOT NULL) = 1),
+  UNIQUE (peer, kind, subject)
+) STRICT;
+INSERT INTO peer_proposals (peer, kind, subject, entry, sha256, pack, page, reason, note, at, withholding, proposed_at)
+  SELECT p.peer, p.kind, p.subject, p.entry, w.sha256, w.pack, w.page, w.reason, NULL, w.at, w.ledger_entry, w.at
+  FROM peer_withholdings p JOIN withholdings w ON w.ledger_entry = p.withholding
+  JOIN withheld_targets t ON t.withholding = p.withholding WHERE w.retrieval IS NULL;
+INSERT INTO peer_words SELECT DISTINCT withholding, NULL FROM peer_withholdings
+  WHERE withholding IN (SELECT withholding FROM withheld_targets);
+INSERT INTO peer_words SELECT t.withholding, NULL FROM absent_objects a
+  JOIN withheld_targets t ON t.target = a.sha256 JOIN withholdings w ON w.ledger_entry = t.withholding
+  WHERE w.note IN (a.peer || ' withholds this.', a.peer || ' gave these bytes up.')
+  AND NOT EXISTS (SELECT 1 FROM peer_words WHERE withholding = t.withholding);
+
+ALTER TABLE peer_withholdings RENAME TO earlier_withholdings;
+CREATE TABLE peer_withholdings (
+  peer TEXT NOT NULL REFERENCES peers (id) ON DELETE CASCADE,
+  subject TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('withheld', 'released')),
+  entry INTEGER NOT NULL,
+  withholding INTEGER NOT NULL REFERENCES withholdings (ledger_entry),
+  PRIMARY KEY (peer, kind, subject, withholding)
+) STRICT, WITHOUT ROWID;
+INSERT INTO peer_withholdings SELECT peer, subject, kind, entry, withholding FROM earlier_withholdings;
+DROP TABLE earlier_withholdings;
+
+ALTER TABLE absent_objects RENAME TO earlier_absent;
+CREATE TABLE absent_objects (
+  sha256 TEXT NOT NULL REFERENCES blobs (sha256),
+  peer TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('withheld', 'released')),
+  reason TEXT NOT NULL,
+  since TEXT NOT NULL,
+  PRIMARY KEY (sha256, peer)
+) STRICT, WITHOUT ROWID;
+INSERT INTO absent_objects SELECT sha256, peer, state, reason, since FROM earlier_absent;
+DROP TABLE earlier_absent;
+`,
+};
+
+export const MIGRATIONS_60_TO_69: readonly Migration[] = [pagesAreCoveredByCode, peerWords];

@@ -1,0 +1,172 @@
+import type { WithheldReason } from '../../../../shared/node/withheld.ts';
+import type { WriteDatabase } from '../engine/open.ts';
+import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+
+/*
+ * What came from which peer and from nowhere else, and what this archive withholds because of the word of a peer. The
+ * triggers of migration 62 keep both right whatever inserts a record.
+ */
+
+const insertOrigin = change<[key: string]>(
+  'INSERT INTO peer_origins (key) VALUES (?) ON CONFLICT DO NOTHING',
+);
+const numberOfKey = selectValue<number, [key: string]>('SELECT number FROM peer_origins WHERE key = ?');
+
+/** Returns the number of the peer with a key, which is given at the first time. */
+export function originOf(database: WriteDatabase, key: string): number {
+  insertOrigin(database, key);
+  return numberOfKey(database, key) ?? 0;
+}
+
+/** Follows a peer that renewed its key. */
+export const renewOrigin = change<[keys: { before: string; after: string }]>(
+  `UPDATE peer_origins SET key = $after WHERE key = $before
+   AND NOT EXISTS (SELECT 1 FROM peer_origins WHERE key = $after)`,
+);
+
+const setMirroring = change<[origin: number | null]>('UPDATE mirroring SET origin = ?');
+
+/**
+ * Runs a change that records what a peer gave. An object that nothing here names yet comes from that peer. Without a peer, it
+ * records what somebody else sent.
+ */
+export function fromPeer<Result>(
+  database: WriteDatabase,
+  origin: number | undefined,
+  record: () => Result,
+): Result {
+  if (origin === undefined) return record();
+  setMirroring(database, origin);
+  try {
+    return record();
+  } finally {
+    setMirroring(database, null);
+  }
+}
+
+/** Returns those of these digests that only records of one peer name. */
+export const onlyFrom = selectValues<string, [values: { digests: string; origin: number }]>(
+  `SELECT o.sha256 FROM json_each($digests) j CROSS JOIN peer_objects o ON o.sha256 = j.value
+   WHERE o.origin = $origin`,
+);
+export const isOnlyFrom = hasRow<[values: { sha256: string; origin: number }]>(
+  'SELECT 1 FROM peer_objects WHERE sha256 = $sha256 AND origin = $origin',
+);
+/** Returns those of these digests that only records of some other peer name. */
+export const onlyFromOthers = selectValues<string, [values: { digests: string; origin: number | null }]>(
+  `SELECT o.sha256 FROM json_each($digests) j CROSS JOIN peer_objects o ON o.sha256 = j.value
+   WHERE o.origin IS NOT $origin`,
+);
+/** Records that an object is not only from one peer. */
+export const forgetOrigin = change<[sha256: string]>('DELETE FROM peer_objects WHERE sha256 = ?');
+
+export const insertPeerStudy = change<[values: { id: string; origin: number }]>(
+  'INSERT INTO peer_studies (id, origin) VALUES ($id, $origin) ON CONFLICT DO NOTHING',
+);
+export const isStudyFrom = hasRow<[values: { id: string; origin: number }]>(
+  'SELECT 1 FROM peer_studies WHERE id = $id AND origin = $origin',
+);
+
+/** Records that this archive withholds something because of the word of a peer. */
+export const insertPeerWord = change<[values: { withholding: number; origin: number | null }]>(
+  'INSERT INTO peer_words (withholding, origin) VALUES ($withholding, $origin) ON CONFLICT DO NOTHING',
+);
+/** Makes a withholding the owner's own. */
+export const deletePeerWord = change<[withholding: number]>('DELETE FROM peer_words WHERE withholding = ?');
+export const isPeerWord = hasRow<[withholding: number]>('SELECT 1 FROM peer_words WHERE withholding = ?');
+
+/** Returns those of these digests that are withheld here because of the word of another peer. */
+export const withheldByOthers = selectValues<string, [values: { digests: string; origin: number | null }]>(
+  `SELECT DISTINCT o.sha256 FROM json_each($digests) j CROSS JOIN withheld_objects o ON o.sha256 = j.value
+   JOIN peer_words w ON w.withholding = o.withholding WHERE w.origin IS NOT $origin`,
+);
+
+/** Records that the bytes of an object came from somewhere else than from the peer because of which it is withheld. */
+export const cameFromElsewhere = change<[values: { sha256: string }]>(
+  `INSERT INTO objects_from_elsewhere SELECT $sha256
+   WHERE EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
+     WHERE o.sha256 = $sha256) ON CONFLICT DO NOTHING`,
+);
+/** Undoes it: a record named the object, and its bytes did not come with it. */
+export const cameWithoutBytes = change<[sha256: string]>(
+  'DELETE FROM objects_from_elsewhere WHERE sha256 = ?',
+);
+export const fromElsewhere = selectValues<string>('SELECT sha256 FROM objects_from_elsewhere LIMIT 1000');
+
+/** Returns the withholdings because of peers that cover one of these digests. */
+export const wordsCovering = selectAll<
+  { withholding: number; origin: number | null },
+  [values: { digests: string }]
+>(
+  `SELECT DISTINCT w.withholding, w.origin FROM json_each($digests) j
+   CROSS JOIN withheld_objects o ON o.sha256 = j.value JOIN peer_words w ON w.withholding = o.withholding`,
+);
+/**
+ * Returns what such a withholding of a pack or a page covers of it, and whose bytes did not come from elsewhere. Pages that
+ * were drawn here are not of it.
+ */
+export const coveredStill = selectValues<
+  string,
+  [values: { withholding: number; pack: string | null; page: string | null }]
+>(
+  `SELECT o.sha256 FROM withheld_objects o WHERE o.withholding = $withholding
+   AND NOT EXISTS (SELECT 1 FROM objects_from_elsewhere e WHERE e.sha256 = o.sha256)
+   AND (o.sha256 IN (SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack)
+     OR o.sha256 IN (SELECT sha256 FROM retrievals WHERE part_of = $page)
+     OR o.sha256 IN (SELECT r.sha256 FROM page_captures c JOIN retrievals r ON r.id = c.retrieval WHERE c.id = $page))`,
+);
+
+/** What a peer says of something that this archive has otherwise. */
+export interface ProposalRow {
+  number: number;
+  peer: string;
+  kind: 'withheld' | 'released' | 'shown';
+  subject: string;
+  /** The peer's ledger entry. */
+  entry: number;
+  sha256: string | null;
+  pack: string | null;
+  page: string | null;
+  reason: WithheldReason;
+  note: string | null;
+  at: string;
+  /** The withholding that is in force here because of it. */
+  withholding: number | null;
+  proposed_at: string;
+  decision: 'take' | 'leave' | null;
+}
+
+const PROPOSAL = `number, peer, kind, subject, entry, sha256, pack, page, reason, note, at, withholding, proposed_at,
+  decision`;
+
+/** Proposes something, or again if the peer has a newer entry of it and it is not decided. */
+export const putProposal = change<[row: Omit<ProposalRow, 'number' | 'decision'>]>(
+  `INSERT INTO peer_proposals (peer, kind, subject, entry, sha256, pack, page, reason, note, at, withholding, proposed_at)
+   VALUES ($peer, $kind, $subject, $entry, $sha256, $pack, $page, $reason, $note, $at, $withholding, $proposed_at)
+   ON CONFLICT (peer, kind, subject) DO UPDATE SET entry = $entry, reason = $reason, note = $note, at = $at
+   WHERE decision IS NULL`,
+);
+export const openProposals = selectAll<ProposalRow, [peer: string]>(
+  `SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = ? AND decision IS NULL ORDER BY number DESC`,
+);
+export const countOpenProposals = selectValue<number, [peer: string]>(
+  'SELECT count(*) FROM peer_proposals WHERE peer = ? AND decision IS NULL',
+  0,
+);
+export const proposalByNumber = selectOne<ProposalRow, [values: { peer: string; number: number }]>(
+  `SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = $peer AND number = $number`,
+);
+export const proposalOf = selectOne<
+  ProposalRow,
+  [values: { peer: string; kind: ProposalRow['kind']; subject: string }]
+>(`SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = $peer AND kind = $kind AND subject = $subject`);
+/** Returns the proposals to withhold that a peer made, decided or not. */
+export const proposedWithholdings = selectAll<ProposalRow, [peer: string]>(
+  `SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = ? AND kind = 'withheld'`,
+);
+export const decideProposal = change<
+  [values: { number: number; decision: 'take' | 'leave'; withholding: number | null }]
+>('UPDATE peer_proposals SET decision = $decision, withholding = $withholding WHERE number = $number');
+export const deleteProposal = change<[values: { peer: string; kind: ProposalRow['kind']; subject: string }]>(
+  'DELETE FROM peer_proposals WHERE peer = $peer AND kind = $kind AND subject = $subject',
+);
