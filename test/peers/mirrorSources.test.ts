@@ -138,6 +138,38 @@ test('an event names the other observers that hold the same digest', async () =>
   });
 });
 
+test('page captures that are made while a mirror runs hide no earlier one', async () => {
+  const web = await ScriptedWeb.open();
+  const html = { headers: { 'content-type': 'text/html; charset=utf-8' } };
+  web.script('/', page('<title>One</title><p>One', html), page('<title>Two</title><p>Two', html));
+  const peer = await openCollectingNode();
+  await peer.watch(web.url('/'), { capture: 'page' });
+  await peer.check();
+  const front = await LyingPeer.open(peer.node.url);
+  const node = await openTestNode();
+  const added = await addPeer(node, front.url);
+  await mirror(node, added, { sources: true });
+  await peer.check();
+  // A hundred that are newer than the checkpoint are listed before the one that it covers.
+  let real: Buffer | undefined;
+  front.lie(/^\/archive\/pages\?/, (body) => {
+    if (real) return real;
+    real = body;
+    const items = Array.from({ length: 100 }, (_, at) => ({
+      id: `pg_${String(at).padStart(20, '0')}`,
+      ledger_entry: 1_000 + at,
+    }));
+    return Buffer.from(JSON.stringify({ items }));
+  });
+  await mirror(node, added, { sources: true });
+  front.tellTheTruth();
+  await mirror(node, added, { sources: true });
+  const count = async (at: TestNode) =>
+    ((await (await at.fetch('/archive/pages')).json()) as { total: number }).total;
+  expect([await count(node), await count(peer.node)]).toEqual([2, 2]);
+  await expectVerified(node);
+});
+
 for (const [what, path, from, to, reason] of [
   ['bytes', /^\/archive\//, 'still', 'STILL', 'wrong_bytes'],
   ['a retrieval', /^\/api\/retrievals/, '"status":200', '"status":203', 'wrong_record'],
