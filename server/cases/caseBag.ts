@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
+import { caseSealText, type SealedFiles } from '../../shared/proof/caseSeal.ts';
 import { type EvidenceParts, evidenceHtml } from '../../shared/proof/evidencePage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import {
@@ -11,6 +12,7 @@ import {
   MANIFEST_FILE,
   manifestLine,
   onOneLine,
+  SEAL_FILE,
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
@@ -42,12 +44,13 @@ export interface BagServices extends EvidenceServices {
  * @throws Problem `not_found`; the errors of `Checkpoints.sign`
  */
 export async function* caseBag(services: BagServices, id: string): AsyncGenerator<Uint8Array> {
-  const { store, addresses, reader } = services;
+  const { store, addresses, checkpoints, reader } = services;
   const contents = await caseContents(store, readCase(store, id), reader);
   const { title } = contents.case;
   yield* zippedBag(payloadOf(services, contents), {
     folder: `strongroom-case-${id}`,
     modified: new Date(store.instant()),
+    seal: (digests) => checkpoints.signNote(caseSealText(checkpoints.key.verifierKey, digests)),
     info: [
       ['External-Identifier', id],
       ['External-Description', onOneLine(title)],
@@ -173,6 +176,8 @@ interface BagDescription {
   folder: string;
   info: readonly (readonly [label: string, value: string])[];
   modified: Date;
+  /** Signs the manifest and the description; null if there is no key. */
+  seal?: (digests: SealedFiles) => string | null;
 }
 
 /**
@@ -181,7 +186,7 @@ interface BagDescription {
  */
 export async function* zippedBag(
   files: readonly PayloadFile[],
-  { folder, info, modified }: BagDescription,
+  { folder, info, modified, seal = () => null }: BagDescription,
 ): AsyncGenerator<Uint8Array> {
   const manifest: string[] = [];
   const tags = new Map<string, string>();
@@ -218,6 +223,9 @@ export async function* zippedBag(
     }
     yield tag(MANIFEST_FILE, manifest.join(''));
     yield tag(INFO_FILE, infoText([...info, ['Payload-Oxum', `${payload}.${files.length}`]]));
+    const sha256Of = (name: string) => hash('sha256', tags.get(name) ?? '');
+    const note = seal({ info: sha256Of(INFO_FILE), manifest: sha256Of(MANIFEST_FILE) });
+    if (note !== null) yield tag(SEAL_FILE, note);
     yield tag(
       TAG_MANIFEST_FILE,
       [...tags].map(([name, text]) => manifestLine(hash('sha256', text), name)).join(''),

@@ -302,6 +302,10 @@ To check that no file was changed:
   strongroom verify data/packs/*        checks each pack
   strongroom verify data/findings/*.tsr checks each timestamp
 
-The notes, the title and the order of the case are the owner's and can be changed. No ledger entry covers them.
+seal.txt in the folder above this one is signed by the node: the digests of manifest-sha256.txt and bag-info.txt, and so
+of every file here.
+
+The notes, the title and the order of the case are the owner's and can be changed. No ledger entry covers them, only the
+seal of the bag that was made with them.
 `;
 }

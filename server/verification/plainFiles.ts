@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, resolve, sep } from 'node:path';
+import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { type HashedFile, hashFileSync, hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
@@ -24,7 +25,12 @@ export interface VerifyContext {
   holder: ReferenceArchive | undefined;
   read: (bytes: number) => void;
   found: (bytes: number) => void;
+  /** The pages of evidence files that are known. */
+  pages: () => Promise<readonly KnownPage[]>;
 }
+
+/** The name of an evidence file, as the node gives it. */
+export const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
 
 const SHA256 = ['sha256'];
 

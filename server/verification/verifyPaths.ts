@@ -6,12 +6,13 @@ import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
-import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
+import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
 import { DumpError, READ_SIZE } from '../dump/dumpFile.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import {
   type ChecksumFile,
+  EVIDENCE_FILE,
   type Expected,
   expectedByList,
   expectedForFile,
@@ -45,9 +46,6 @@ const FOLLOWED = 'a symbolic link, followed because it was named';
 /** The reply of a timestamp authority. */
 const TIMESTAMP_FILE = /\.tsr$/i;
 
-/** The name of an evidence file, as the node gives it. */
-const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
-
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
 
@@ -69,17 +67,16 @@ export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding[]
 class Verifier {
   readonly #list: ChecksumFile | undefined;
   readonly #context: VerifyContext;
-  readonly #pages: () => Promise<readonly KnownPage[]>;
   /** Files that were named individually; they are hashed together at the end. */
   readonly #single: PlainFile[] = [];
 
   constructor({ list, holder, pages, progress }: VerifyInput) {
     this.#list = list;
-    this.#pages = pages ?? (() => Promise.resolve(WRITTEN_PAGES));
     this.#context = {
       holder,
       read: progress?.read ?? (() => {}),
       found: progress?.found ?? (() => {}),
+      pages: pages ?? (() => Promise.resolve(WRITTEN_PAGES)),
     };
   }
 
@@ -128,7 +125,7 @@ class Verifier {
 
   async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
     const { verifyEvidenceFile } = await import('./verifyProofFile.ts');
-    return verifyEvidenceFile(path, read, await this.#pages());
+    return verifyEvidenceFile(path, read, await this.#context.pages());
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding[]> {
@@ -211,11 +208,18 @@ async function* folderBagFindings(path: string, context: VerifyContext): AsyncGe
 }
 
 async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {
-  const { verifyBag } = await bagModules();
+  const { verifyBag, BagContents } = await bagModules();
   const archive = await archiveIn(bag);
-  for await (const found of verifyBag(bag))
-    yield [await completed(bag, archive ? await archive.completed(found) : found, context)];
+  // The record of a pack covers what is in it, whatever that says of itself.
+  const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
+  const contents = archive || isPack ? undefined : new BagContents(bag, context.pages);
+  for await (const found of verifyBag(bag)) {
+    const own = archive ? await archive.completed(found) : found;
+    for (const each of contents ? await contents.completed(own) : [own])
+      yield [await completed(bag, each, context)];
+  }
   if (archive) yield archive.missing();
+  if (contents) yield await contents.ofCase();
 }
 
 /** Verifies a pack file of this size. */
@@ -274,7 +278,7 @@ async function openOtherBag(
 
 /** Loaded when needed: they include the schemas of records, which take longer to load than many files to hash. */
 async function bagModules() {
-  return { ...(await import('./verifyBag.ts')), ...(await import('./verifyBag.ts')) };
+  return { ...(await import('./verifyBag.ts')), ...(await import('./bagContents.ts')) };
 }
 
 /** Looks up payload files only: an archive does not store the tag files of a pack. */

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
+import { judge } from '../../shared/proof/evidence.ts';
 import { sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
-import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
+import { verifyTimestamp } from '../../shared/proof/timestamp.ts';
+import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { MAX_EVIDENCE_BYTES, verifyEvidence } from '../../shared/proof/verifyEvidence.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
@@ -58,19 +59,34 @@ export async function verifyTimestampFile(path: string): Promise<Finding> {
   const textFile = path.replace(EXTENSION, '.txt');
   const reply = await readFile(path);
   const text = await orIfMissing(readFile(textFile), undefined);
+  return timestampFinding(path, reply, text, textFile);
+}
+
+/** Says of a timestamp whether it is of the stamped text. */
+export function timestampFinding(
+  path: string,
+  reply: Uint8Array,
+  stamped: Uint8Array | undefined,
+  textFile: string,
+): Finding {
   const sha256 = createHash('sha256').update(reply).digest('hex');
-  if (!text) return finding(path, 'unknown', { sha256, detail: `the stamped text ${textFile} is missing` });
   const against = basename(textFile);
-  try {
-    const { at, signer } = verifyTimestamp(reply, text, nodeCrypto);
-    const [, size] = text.toString().split('\n');
-    const detail = `${against} existed before ${instantOf(at)} (${countOf(Number(size), 'entry', 'entries')}), according to ${signer}; check its certificate with openssl ts -verify -CAfile`;
-    return finding(path, 'intact', { sha256, against, detail });
-  } catch (error) {
-    if (error instanceof UnknownAlgorithmError)
-      return finding(path, 'unknown', { sha256, detail: error.message });
-    if (error instanceof TimestampError)
-      return finding(path, 'changed', { sha256, against, detail: error.message });
-    throw error;
+  const name = 'The authority signed that the stamped text existed.';
+  if (!stamped) {
+    const detail = `the stamped text ${textFile} is missing`;
+    return proofFinding(path, 'timestamp', [{ id: 'text', name, state: 'unproven', detail }], { sha256 });
   }
+  let found: { at: number; signer: string } | undefined;
+  const signature = judge('signature', name, '', () => {
+    found = verifyTimestamp(reply, stamped, nodeCrypto);
+  });
+  const claims: Claim<ClaimId<'timestamp'>>[] = [
+    { id: 'text', name: 'The stamped text is there.', state: 'holds', detail: against },
+    signature,
+  ];
+  const [, size] = Buffer.from(stamped).toString().split('\n');
+  const detail =
+    found &&
+    `${against} existed before ${instantOf(found.at)} (${countOf(Number(size), 'entry', 'entries')}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
+  return proofFinding(path, 'timestamp', claims, { sha256, against, ...(detail && { detail }) });
 }

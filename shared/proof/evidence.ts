@@ -99,12 +99,7 @@ export function formatOf({
 export type EvidenceClaim = Claim<ClaimId<'evidence'>>;
 
 /** Runs a check. What it throws because of the data is a failure; anything else is an error of the program. */
-export function judge(
-  id: EvidenceClaim['id'],
-  name: string,
-  detail: string,
-  check: () => void,
-): EvidenceClaim {
+export function judge<Id extends string>(id: Id, name: string, detail: string, check: () => void): Claim<Id> {
   try {
     check();
     return { id, name, state: 'holds', detail };

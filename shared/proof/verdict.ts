@@ -66,7 +66,7 @@ export const FORMATS = {
   /** A C2SP tlog-proof with its entry. */
   tlog_proof: {
     form: 'must',
-    key: 'must',
+    key: 'signature',
     entry: 'must',
     checkpoint: 'signature',
     inclusion: 'must',

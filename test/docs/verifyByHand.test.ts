@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { Stamping } from '../../shared/ledger/ledger.ts';
+import type { Evidence } from '../../shared/proof/evidence.ts';
 import { openCollectingNode } from '../collection/support.ts';
+import { withEvidence } from '../e2e/support/evidenceChanges.ts';
+import { evidenceIn, writeEvidenceParts } from '../evidence/support.ts';
 import { runCommand } from '../support/cli.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -91,6 +94,46 @@ test('the commands in verify-by-hand.md accept an honest node', async () => {
   expect(stdout).toMatch(/^NOT IN the ledger of/);
 });
 
+test('the evidence script accepts a genuine file and refuses forgeries of each kind', async () => {
+  const rendererFolder = await writeEvidenceParts({ script: '', style: '' });
+  const [node, other] = [await openTestNode({ rendererFolder }), await openTestNode()];
+  const pack = await publish(node);
+  const folder = await temporaryFolder();
+  for (const [name, program] of await codeBlocksOf('verify-by-hand.md', 'python'))
+    await writeFile(join(folder, name), program);
+  const commands = await codeBlocksOf('verify-by-hand.md', 'sh');
+  const env = { PATH: process.env.PATH, NODE: node.url, PACK: pack.id };
+  const shell = (name: string) => run('sh', ['-ec', commands.get(name) ?? 'exit 9'], { cwd: folder, env });
+  await shell('keep');
+  expect((await shell('evidence')).stdout).toMatch(
+    new RegExp(`^intact: pack.added ${pack.id} .* signed by node-`),
+  );
+  const file = join(folder, 'pack.evidence.html');
+  const html = await readFile(file, 'utf8');
+  const genuine = evidenceIn(html);
+  const [proof] = genuine.recorded.proofs;
+  if (!proof) throw new Error('There is no proof.');
+  const forged: [why: string, evidence: Evidence][] = [
+    ['UNSIGNED', { ...genuine, seal: null }],
+    ['UNSIGNED', { ...genuine, recorded: { ...genuine.recorded, proofs: [] }, seal: null }],
+    ['of another key', { ...genuine, key: (await (await other.fetch('/api/ledger/key')).text()).trim() }],
+    ['not signed by the key', withCheckpoint(genuine, proof.checkpoint.replace(/\n— .*/, ''))],
+    ['after it was sealed', { ...genuine, made_at: '2001-01-01T00:00:00.000Z' }],
+    ['after it was sealed', { ...genuine, files: [] }],
+  ];
+  for (const [why, evidence] of forged) {
+    await writeFile(file, withEvidence(html, evidence));
+    await expect(run('python3', ['evidence.py', file, 'kept.key'], { cwd: folder }), why).rejects.toThrow(
+      why,
+    );
+  }
+}, 60_000);
+
+function withCheckpoint(evidence: Evidence, checkpoint: string): Evidence {
+  const proofs = evidence.recorded.proofs.map((proof) => ({ ...proof, checkpoint }));
+  return { ...evidence, recorded: { ...evidence.recorded, proofs } };
+}
+
 test('openssl alone confirms a timestamp, and refuses another text', async ({ skip }) => {
   await requirePrograms(['openssl'], skip);
   const authority = await TimestampAuthority.open();
@@ -116,7 +159,7 @@ test('openssl alone confirms a timestamp, and refuses another text', async ({ sk
   );
   expect(await runCommand(['verify', files[0]])).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^changed .*its imprint does not match/) as string,
+    stdout: expect.stringMatching(/^altered .*its imprint does not match/) as string,
   });
 });
 

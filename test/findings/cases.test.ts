@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'cheerio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -156,6 +156,43 @@ describe('the bag of a case', () => {
     expect((await verify(root)).code).toBe(1);
   });
 
+  test('is not intact if what is in it was changed together with the manifests, also without its seal', async () => {
+    const { root } = await downloadBag(await createCase(node, 'Forged', items()));
+    const at = (path: string) => join(root, 'data', path);
+    const evidence = `evidence/event-2.evidence.html`;
+    const genuine = await readFile(at(evidence), 'utf8');
+    const other = await (await node.fetch('/api/events/1/evidence')).text();
+    const changes: [path: string, to: (text: string) => string][] = [
+      [evidence, (text) => text.replace('two', 'ten').replace(/"made_at":"2/, '"made_at":"1')],
+      [evidence, (text) => `<!-- ${text} -->`],
+      [evidence, () => other],
+      [evidence, () => 'nothing'],
+      [`packs/${pack}.pack.zip`, () => 'nothing'],
+      [`findings/${finding}.json`, (text) => text.replace('"text":"', '"text":"Not ')],
+      [`findings/${finding}.entry.json`, (text) => text.replace('"at":"2', '"at":"1')],
+      [`findings/${finding}.tlog-proof`, (text) => text.replace(/\n.{43}=\n\n/, `\n${'A'.repeat(43)}=\n\n`)],
+      [`objects/${versions[0]}`, (text) => `${text} `],
+    ];
+    for (const [path, to] of changes) {
+      const before = await readFile(at(path));
+      await writeFile(at(path), to(before.toString('latin1')), 'latin1');
+      expect(await readFile(at(path)), path).not.toEqual(before);
+      await withoutSeal(root, async () => expect((await verify(root)).code, path).toBe(1));
+      await writeFile(at(path), before);
+    }
+    expect(await readFile(at(evidence), 'utf8')).toBe(genuine);
+    // Nothing but the seal covers the index. Without it, the bag is the word of whoever has it.
+    await writeFile(at('index.html'), 'Another story');
+    await writeManifests(root);
+    const sealed = await verify(root);
+    expect([sealed.code, sealed.stdout]).toEqual([1, expect.stringContaining('The list of files or the')]);
+    await withoutSeal(root, async () => {
+      const { code, stdout } = await verify(root);
+      expect([code, stdout]).toEqual([3, expect.stringMatching(/^unsigned .*There is no seal/m)]);
+      expect(stdout).toContain(`pack ${pack}, `);
+    });
+  });
+
   test('has an index that runs no script, loads nothing, and shows hostile text as text', async () => {
     const hostile = await createCase(node, '</title><script>alert(1)</script>', items());
     const { root } = await downloadBag(hostile);
@@ -190,3 +227,24 @@ describe('the bag of a case', () => {
     expect((await verify(root)).code).toBe(0);
   });
 });
+
+/** Writes the manifests of a bag anew, as anybody can. */
+async function writeManifests(root: string): Promise<void> {
+  await run('sh', ['-ec', 'find data -type f | sort | xargs sha256sum > manifest-sha256.txt'], root);
+  const oxum = '$(cat $(find data -type f) | wc -c).$(find data -type f | wc -l)';
+  await run('sh', ['-ec', `sed -i "s/^Payload-Oxum: .*/Payload-Oxum: ${oxum}/" bag-info.txt`], root);
+  await run(
+    'sh',
+    ['-ec', 'sha256sum $(ls -p | grep -v / | grep -v ^tagmanifest) > tagmanifest-sha256.txt'],
+    root,
+  );
+}
+
+async function withoutSeal(root: string, check: () => Promise<void>): Promise<void> {
+  const seal = await readFile(join(root, 'seal.txt'));
+  await rm(join(root, 'seal.txt'));
+  await writeManifests(root);
+  await check();
+  await writeFile(join(root, 'seal.txt'), seal);
+  await writeManifests(root);
+}

@@ -1,0 +1,109 @@
+import type { LedgerEntry } from '../ledger/ledger.ts';
+import type { ProofCrypto } from './algorithms.ts';
+import { concat, hexOf, isSameBytes, utf8 } from './bytes.ts';
+import { canonicalOf, judge, requireThat, sha256 } from './evidence.ts';
+import { noteBody, openCheckpoint, ProofError, parseCheckpoint, requireNodeKey } from './signedNote.ts';
+import { rootFromLeaf } from './tree.ts';
+import type { Claim, ClaimId } from './verdict.ts';
+
+type ProofClaim = Claim<ClaimId<'tlog_proof'>>;
+
+/** A proof file (https://c2sp.org/tlog-proof). `index` counts from 0; the hashes are in base64. */
+export interface TlogProof {
+  index: number;
+  hashes: string[];
+  checkpoint: string;
+}
+
+const PROOF =
+  /^c2sp\.org\/tlog-proof@v1\n(?:extra [^\n]*\n)?index (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n([^]*)$/;
+
+/** Parses a proof file. Returns undefined if it is none. */
+export function parseTlogProof(text: string): TlogProof | undefined {
+  const [, index, lines, checkpoint] = PROOF.exec(text) ?? [];
+  if (index === undefined || lines === undefined || checkpoint === undefined) return undefined;
+  return { index: Number(index), hashes: lines.split('\n').slice(0, -1), checkpoint };
+}
+
+/** What a proof file is about, as it lies beside it. */
+export interface ProofSubject {
+  /** The ledger entry, in JSON. */
+  entry: string;
+  /** What the entry recorded; absent if that is not at hand. */
+  record?: Uint8Array;
+  /** The salt in hex with which the record was sealed. */
+  salt?: string | undefined;
+  /** The verifier key of the node; absent if nobody named one. */
+  key: string | undefined;
+}
+
+/** Checks a proof file with its entry, and what the entry recorded. */
+export function checkTlogProof(
+  text: string,
+  { entry: json, record, salt, key }: ProofSubject,
+  crypto: ProofCrypto,
+): ProofClaim[] {
+  const proof = parseTlogProof(text);
+  let entry: LedgerEntry | undefined;
+  const form: ProofClaim = judge('form', 'It is a proof of an entry of a ledger.', '', () => {
+    requireThat(proof !== undefined, 'It has another form.');
+    entry = parseEntry(json);
+    requireThat(entry.seq - 1 === proof?.index, 'It is of another entry.');
+  });
+  if (!proof || !entry || form.state !== 'holds') return [form];
+  const { hash, ...unsealed } = entry;
+  const own = entry;
+  return [
+    form,
+    judge('entry', `The ledger entry ${entry.seq} is intact.`, '', () =>
+      requireThat(sha256(canonicalOf(unsealed), crypto) === hash, 'The ledger entry was altered.'),
+    ),
+    ...(record
+      ? [
+          judge('record', 'The entry is of the record beside it.', '', () => {
+            const bytes = salt === undefined ? record : concat(bytesOfHex(salt), record);
+            requireThat(
+              hexOf(crypto.digest('sha256', bytes)) === own.digest,
+              'The record or the salt was altered.',
+            );
+          }),
+        ]
+      : []),
+    judge('inclusion', 'The entry is in the ledger of the checkpoint.', '', () => {
+      const head = parseCheckpoint(noteBody(proof.checkpoint));
+      if (!head) throw new ProofError('It ends with no checkpoint.');
+      const place = { index: proof.index, size: head.size };
+      const computed = rootFromLeaf(canonicalOf(own), place, proof.hashes, crypto);
+      requireThat(isSameBytes(computed, head.root), 'The entry or its proof was altered.');
+    }),
+    ...(key === undefined
+      ? []
+      : [
+          judge('key', 'The key of the node is well formed.', '', () => requireNodeKey(key, crypto)),
+          judge('checkpoint', 'The node signed the checkpoint.', '', () => {
+            openCheckpoint(proof.checkpoint, key, crypto);
+          }),
+        ]),
+  ];
+}
+
+/** Reads an entry that is written as nodes write it. @throws ProofError */
+function parseEntry(json: string): LedgerEntry {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    throw new ProofError('The entry beside it is not JSON.', { cause });
+  }
+  const { seq, at, type, subject, digest, prev, hash } = Object(value) as LedgerEntry;
+  const entry = { seq, at, type, subject, digest, prev, hash };
+  const isOne = Number.isSafeInteger(seq) && canonicalOf(entry) === json;
+  if (!isOne) throw new ProofError('The entry beside it has another form.');
+  return entry;
+}
+
+/** Returns no bytes for a text that is not hex. */
+export function bytesOfHex(hex: string): Uint8Array {
+  const isHex = /^(?:[0-9a-f]{2})*$/.test(hex);
+  return isHex ? Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)) : utf8('');
+}
