@@ -45,8 +45,9 @@ export class BagContents {
   }
 
   async #verified(name: string, found: Finding): Promise<Finding[]> {
-    const read = this.#bag.files.get(name)?.read;
-    if (!read) return [found];
+    const file = this.#bag.files.get(name);
+    if (!file) return [found];
+    const read = () => file.read();
     if (EVIDENCE_FILE.test(name)) return [await this.#evidence(name, found, read)];
     if (name.endsWith('.pack.zip')) return this.#pack(name, found, read);
     if (name.endsWith('.tlog-proof')) return [await this.#proof(name, found)];

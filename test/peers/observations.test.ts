@@ -25,6 +25,7 @@ import {
   STATEMENT_HEADER,
 } from '../../shared/proof/observation.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { expectNoForgeryIntact } from '../evidence/support.ts';
 import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
@@ -195,6 +196,7 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
       detail: expect.stringContaining(peer.key),
     });
   const file = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
+  expectNoForgeryIntact(file);
   const [proven] = file.seen_by ?? [];
   if (!proven) throw new Error('The evidence has no statement of a peer.');
   // A statement that was made for another node, or at another time.

@@ -17,6 +17,7 @@ import type { Copy } from '../../../shared/node/copy.ts';
 import { checkEvidence } from '../../../shared/proof/checkEvidence.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
 import { altered, inRecord, member, parseLines, refusal, withTrailer } from '../../dump/dumpLines.ts';
+import { expectNoForgeryIntact } from '../../evidence/support.ts';
 import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
 import { page as answer, closeScriptedWebs, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
@@ -260,6 +261,7 @@ describe('the evidence file of a page', () => {
 
   test('has both texts, the picture and the page capture, and holds', async () => {
     expect(evidence.format).toBe('strongroom-evidence@2');
+    expectNoForgeryIntact(evidence);
     expect(evidence.files.map(({ name, sha256 }) => [name, sha256])).toEqual([
       ['after', newest().text],
       ['before', pages[1]?.text],

@@ -1,0 +1,88 @@
+import { expect, test, vi } from 'vitest';
+import { VerificationRun, type VerificationState } from '../../renderer/src/pages/verify/verificationRun.ts';
+import type { VerifyReply, VerifyRequest } from '../../renderer/src/pages/verify/verify.worker.ts';
+import { WorkerPool } from '../../renderer/src/pages/verify/workerPool.ts';
+
+/** A worker that answers when it is told to. */
+class HeldWorker {
+  onmessage: ((event: { data: VerifyReply }) => void) | null = null;
+  onerror: (() => void) | null = null;
+  readonly asked: VerifyRequest[] = [];
+  isEnded = false;
+
+  postMessage(request: VerifyRequest): void {
+    this.asked.push(request);
+  }
+
+  answer(reply: (id: number) => VerifyReply): void {
+    const request = this.asked.shift();
+    if (request) this.onmessage?.({ data: reply(request.id) });
+  }
+
+  terminate(): void {
+    this.isEnded = true;
+  }
+}
+
+function heldPool(): { pool: WorkerPool; worker: HeldWorker } {
+  vi.stubGlobal('navigator', { hardwareConcurrency: 1 });
+  const worker = new HeldWorker();
+  const pool = new WorkerPool(() => worker as unknown as Worker);
+  vi.unstubAllGlobals();
+  return { pool, worker };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const file = (name: string) => new File(['x'], name);
+
+test('what was asked of workers, and what waits for them, is answered when they are closed', async () => {
+  const { pool, worker } = heldPool();
+  const asked = ['a', 'b', 'c'].map((name) => pool.hash([file(name)], () => {}));
+  const evidence = pool.verifyEvidence(file('x.evidence.html'), []);
+  await settled();
+  expect(worker.asked).toHaveLength(2);
+  pool.close();
+  const failed = [{ sha256: null, error: expect.stringContaining('Add the files again') as string }];
+  expect(await Promise.all(asked)).toEqual([failed, failed, failed]);
+  expect(await evidence).toBeNull();
+  expect(worker.isEnded).toBe(true);
+});
+
+test('a task that comes while another one waits takes nothing from it', async () => {
+  const { pool, worker } = heldPool();
+  const done: string[] = [];
+  const ask = (name: string) => pool.hash([file(name)], () => {}).then(() => done.push(name));
+  const all = ['a', 'b', 'c'].map(ask);
+  await settled();
+  worker.answer((id) => ({ id, outcomes: [{ sha256: 'a', error: null }] }));
+  all.push(ask('d'));
+  for (let turn = 0; turn < 4; turn += 1) {
+    await settled();
+    worker.answer((id) => ({ id, outcomes: [{ sha256: 'x', error: null }] }));
+  }
+  await Promise.all(all);
+  expect(done.toSorted()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('a run that was cleared while it reads files shows nothing any more', async () => {
+  const { pool, worker } = heldPool();
+  const shown: Partial<VerificationState>[] = [];
+  const run = new VerificationRun(
+    (change) => void shown.push(change),
+    () => pool,
+  );
+  const list = file('SHA256SUMS');
+  const { promise, resolve } = Promise.withResolvers<string>();
+  vi.spyOn(list, 'text').mockReturnValue(promise);
+  const adding = run.add([
+    { path: 'SHA256SUMS', file: list },
+    { path: 'a.txt', file: file('a.txt') },
+  ]);
+  await settled();
+  run.close();
+  const before = shown.length;
+  resolve(`${'a'.repeat(64)}  a.txt\n`);
+  await adding;
+  expect(shown).toHaveLength(before);
+  expect(worker.asked).toEqual([]);
+});
