@@ -55,7 +55,7 @@ interface RestoredObjects {
   bytes: number;
   /** Objects that the copy does not hold intact. */
   missing: string[];
-  /** Withheld objects that the copy holds encrypted, and that could not be decrypted without the owner's key. */
+  /** Withheld objects that the copy holds encrypted, to none of the keys that were given, if any was. */
   encrypted: string[];
   /** Objects that were given up. They are in no copy. */
   released: number;
@@ -175,9 +175,10 @@ async function restoreObjects(
   const decryptBatch = async (key: string, batch: readonly string[]) => {
     const objects = batch.map((sha256) => ({ sha256, to: blobPath(folder, sha256) }));
     for (const { to } of objects) await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    const decrypted = await decryptObjects(target, objects, { folder, identity: key, signal });
+    const { intact, otherKey } = await decryptObjects(target, objects, { folder, identity: key, signal });
     for (const sha256 of batch)
-      if (decrypted.has(sha256)) restored(blobBytes(read, sha256) ?? 0);
+      if (intact.has(sha256)) restored(blobBytes(read, sha256) ?? 0);
+      else if (otherKey.has(sha256)) result.encrypted.push(sha256);
       else result.missing.push(sha256);
     report();
   };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { CopySync } from '../../shared/node/copy.ts';
 import { tilePath } from '../../shared/proof/tree.ts';
-import { confirmDamage } from '../fixity/audit.ts';
+import { auditObjects } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tree.ts';
 import { lastCoveredBy } from '../store/sqlite/collection/retrievalBatches.ts';
@@ -331,7 +331,7 @@ class Sync {
     const damaged = unsent.filter((sha256) => !releaseOf(store.read, sha256));
     if (damaged.length === 0) return;
     this.#foundDamage = true;
-    await confirmDamage(store, damaged);
+    await auditObjects(store, damaged);
     const [unexplained] = damaged.filter(
       (sha256) => !isDamaged(store.read, sha256) && !releaseOf(store.read, sha256),
     );

@@ -225,7 +225,7 @@ export class WithheldObjects {
       const sent: string[] = [];
       for (const [index, { sha256, to }] of work.entries()) {
         const encrypted = results[index];
-        if (!encrypted) continue;
+        if (!encrypted || encrypted === 'other_key') continue;
         await files.send({
           path: encryptedPath(sha256),
           payload: { file: to, size: encrypted.bytes, sha256: encrypted.sha256 },
@@ -295,7 +295,7 @@ export class WithheldObjects {
     const { identity } = await this.#ownKey();
     for (const sha256 of digests) await this.#fileOf(sha256);
     const objects = digests.map((sha256) => ({ sha256 }));
-    const intact = await decryptObjects(target, objects, { folder: store.folder, identity, signal });
+    const { intact } = await decryptObjects(target, objects, { folder: store.folder, identity, signal });
     const wrong = digests.filter((sha256) => !intact.has(sha256));
     await this.#remove([...intact]);
     await store.write((database) => addCleaned(database, this.#id, intact.size));
@@ -353,7 +353,7 @@ interface Encrypted {
 
 /**
  * Decrypts objects of a copy in one thread. Returns those that the copy holds encrypted to this identity and that have
- * their digest. No file of the others is left.
+ * their digest, and those that it holds encrypted to another key. No file but of the first is left.
  *
  * @throws CopyError
  */
@@ -361,9 +361,10 @@ export async function decryptObjects(
   target: CopyTarget,
   objects: readonly Encrypted[],
   { folder, identity, signal }: Reading,
-): Promise<Set<string>> {
+): Promise<{ intact: Set<string>; otherKey: Set<string> }> {
   const files: (Encrypted & { from: string })[] = [];
-  const decrypted = new Set<string>();
+  const intact = new Set<string>();
+  const otherKey = new Set<string>();
   try {
     for (const object of objects) {
       const from = workingFile(folder);
@@ -371,12 +372,13 @@ export async function decryptObjects(
       if (!(await fetchEncrypted(target, object.sha256, from, signal))) files.pop();
     }
     const results = await runAgeFiles(files, { identity }, signal);
-    for (const [index, { sha256 }] of files.entries()) if (results[index]) decrypted.add(sha256);
-    return decrypted;
+    for (const [index, { sha256 }] of files.entries())
+      if (results[index]) (results[index] === 'other_key' ? otherKey : intact).add(sha256);
+    return { intact, otherKey };
   } finally {
     for (const { sha256, from, to } of files) {
       await rm(from, { force: true });
-      if (to !== undefined && !decrypted.has(sha256)) await rm(to, { force: true });
+      if (to !== undefined && !intact.has(sha256)) await rm(to, { force: true });
     }
   }
 }
@@ -401,7 +403,8 @@ export async function readEncrypted(
   reading: Reading,
 ): Promise<AsyncGenerator<Buffer> | undefined> {
   const file = workingFile(reading.folder);
-  if ((await decryptObjects(target, [{ sha256, to: file }], reading)).size === 0) return undefined;
+  const { intact } = await decryptObjects(target, [{ sha256, to: file }], reading);
+  if (intact.size === 0) return undefined;
   return (async function* () {
     try {
       yield* createReadStream(file) as AsyncIterable<Buffer>;

@@ -243,6 +243,16 @@ export async function confirmDamage(store: DamageContext, digests: readonly stri
   await checks.request(store, unknown);
 }
 
+/**
+ * Records damage like `confirmDamage` and, as an audit does, also what is missing since a restore that did not bring it. For
+ * work that cannot go on before it is recorded.
+ */
+export async function auditObjects(store: DamageContext, digests: readonly string[]): Promise<void> {
+  await confirmDamage(store, digests);
+  const left = digests.filter((sha256) => !isDamaged(store.read, sha256) && !isReleased(store.read, sha256));
+  if (left.length > 0) await checkBlobs(store, left.sort(), () => true);
+}
+
 /** The setting with the time at which this archive was restored from a dump without its blobs. */
 const RESTORED_AT = 'restored_without_bytes_at';
 
@@ -289,15 +299,17 @@ class DamageChecks {
   }
 }
 
-async function checkBlobs(store: DamageContext, digests: readonly string[]): Promise<void> {
+/** @param isRecorded which findings are recorded; by default, those that nobody expects */
+async function checkBlobs(
+  store: DamageContext,
+  digests: readonly string[],
+  isRecorded = (finding: Finding) => !isExpected(finding, store),
+): Promise<void> {
   try {
     await checkOffloaded(store, digests);
     for (let only = digests; only.length > 0; ) {
       const { findings, position, isEnd } = await auditBlobs(store, { after: '', only });
-      await recordFindings(
-        store,
-        findings.filter((finding) => !isExpected(finding, store)),
-      );
+      await recordFindings(store, findings.filter(isRecorded));
       only = isEnd ? [] : only.slice(only.indexOf(position) + 1);
     }
   } catch (error) {

@@ -57,6 +57,8 @@ export interface Store {
   freeBytes: () => number;
   /** The size of the write-ahead log in bytes. */
   logBytes: () => number;
+  /** Empties the write-ahead log; see `Checkpointer.empty`. */
+  emptyLog: () => Promise<boolean>;
   /** Why nothing can be written any more, or undefined. */
   failure: () => Error | undefined;
   /** Whether a write failed so that nothing more is written until the archive is opened again. */
@@ -70,7 +72,7 @@ export interface Store {
 }
 
 /** A store without the operations that write. */
-export type ReadStore = Omit<Store, 'write' | 'writeInSteps'>;
+export type ReadStore = Omit<Store, 'write' | 'writeInSteps' | 'emptyLog'>;
 
 export interface StoreConfig {
   folder: string;
@@ -187,6 +189,7 @@ async function openLocked(
     heldBytes,
     freeBytes: reserve.freeBytes,
     logBytes: () => log.bytes,
+    emptyLog: () => checkpointer.empty(),
     failure: () => writer.failure ?? presence.refusal() ?? reserve.refusal(),
     hasFailed: () => writer.failure !== undefined,
     presence,
@@ -327,6 +330,7 @@ interface StorageSpace {
   /** Absent if nothing was given up. */
   released_objects?: number;
   released_bytes?: number;
+  cleaning?: boolean;
   cap_bytes: number;
   free_bytes: number;
   min_free_bytes: number;

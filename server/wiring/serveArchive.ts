@@ -12,6 +12,7 @@ import { pageDescriptions } from '../http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from '../http/security/addresses.ts';
 import { Listeners } from '../http/security/listeners.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
+import { RepeatedWork } from '../runtime/background.ts';
 import type { RecentLog } from '../runtime/log.ts';
 import { writeEndpointFile } from '../store/opening/folderLock.ts';
 import { handlersOf, readBuiltFile, readInterfaceDocument } from './handlers.ts';
@@ -43,6 +44,7 @@ export async function serveArchive(
   let close = () => store.close();
   try {
     const services = await openServices(config, archive, { clock, log });
+    const work = new RepeatedWork(clock);
     const asked = new Map<string, AskedJob>();
     const app = createAppOf(services, (request, { id, state }) => {
       if (state === 'running') asked.set(id, request);
@@ -51,7 +53,7 @@ export async function serveArchive(
       const wasBroken = state !== 'done' && store.presence.isAway;
       if (state !== 'running' && !wasBroken) asked.delete(id);
     });
-    close = () => closeServices(services, app);
+    close = () => closeServices(services, app, work);
     // Remove the endpoint file of a node that was killed.
     await writeEndpointFile(config.dataFolder, undefined);
     const answer = normalizeRequestTarget(app);
@@ -60,12 +62,12 @@ export async function serveArchive(
       (store.presence.isAway ? answerAway : answer)(request, response),
     );
     await writeEndpointFile(config.dataFolder, { url, token_file: services.keys.tokenFile });
-    await startServices(config, services, url);
+    await startServices(config, services, url, work);
     return {
       services,
       url,
       close,
-      leave: () => closeServices(services, app, { isAway: true }),
+      leave: () => closeServices(services, app, work, { isAway: true }),
       unfinishedJobs: () => [...asked.values()],
     };
   } catch (error) {
@@ -107,7 +109,12 @@ function createAppOf(services: Services, onJob: AppConfig['onJob']) {
 }
 
 /** Starts what runs in the background of a node that serves at this URL. */
-async function startServices(config: NodeConfig, services: Services, url: string): Promise<void> {
+async function startServices(
+  config: NodeConfig,
+  services: Services,
+  url: string,
+  work: RepeatedWork,
+): Promise<void> {
   const { collect = true, audit = true, copy = true, derive = true, prove = true, follow = true } = config;
   const { store, log } = services;
   await services.tls.start();
@@ -131,11 +138,17 @@ async function startServices(config: NodeConfig, services: Services, url: string
   await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
     log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
   );
-  findAllSets(store, (pack, error) =>
-    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
-  ).catch((error: unknown) =>
-    log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
+  const lookForSets = findAllSets(
+    store,
+    (pack, error) =>
+      log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
+    work.signal,
   );
+  work
+    .track(lookForSets)
+    .catch((error: unknown) =>
+      log.warn({ error }, 'The sets were not all looked for; the next start goes on.'),
+    );
   loadTimeline(store).catch((error: unknown) =>
     log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
   );
@@ -151,11 +164,17 @@ async function startServices(config: NodeConfig, services: Services, url: string
 /**
  * Stops accepting requests, finishes running work and closes the database, in this order.
  *
+ * @param work what was begun when the archive was opened and may not have ended
  * @param options.isAway the data folder is gone: the sockets go on listening, and nothing is written to a folder that may be
  * another one by now
  * @throws the first error, once everything was closed
  */
-async function closeServices(services: Services, app: EventEmitter, { isAway = false } = {}): Promise<void> {
+async function closeServices(
+  services: Services,
+  app: EventEmitter,
+  work: RepeatedWork,
+  { isAway = false } = {},
+): Promise<void> {
   const { store } = services;
   services.copies.close();
   services.deposits.close();
@@ -164,6 +183,7 @@ async function closeServices(services: Services, app: EventEmitter, { isAway = f
   const nearbyClosed = await Promise.allSettled([services.nearby.close()]);
   const served = isAway ? undefined : services.listeners.close();
   const closed = await Promise.allSettled([
+    work.close(),
     alertsClosed,
     services.collection.close(),
     services.derived.close(),

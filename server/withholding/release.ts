@@ -64,12 +64,7 @@ export function releaseNow(
   const release: Release = { ledger_entry: nextSeq(database), sha256, bytes, reason, note, at };
   appendEntry(database, { type: 'object.released', subject: sha256, digest: releaseDigest(release), at });
   // What was derived from the bytes is deleted with them, and overwritten in the file of the database.
-  database.pragma('secure_delete = ON');
-  try {
-    insertRelease(database, release);
-  } finally {
-    database.pragma('secure_delete = OFF');
-  }
+  insertRelease(database, release);
   uncover(database, sha256);
   return release;
 }

@@ -59,8 +59,8 @@ export async function release(node: TestNode, sha256: string): Promise<void> {
   expect(answer.status, await answer.clone().text()).toBe(201);
 }
 
-/** Returns the files of a copy that contain a word. */
-export async function filesWith(place: string, word: string): Promise<string[]> {
+/** Returns the files of a copy, or of another folder, that contain a word or these bytes. */
+export async function filesWith(place: string, word: string | Buffer): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(place, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

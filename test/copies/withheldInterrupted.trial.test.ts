@@ -112,7 +112,9 @@ describe.each(['withheld', 'shown again'] as const)('after something is %s', (ch
       const holds = async () => {
         if (existsSync(join(place, 'archive', sha256))) return true;
         const identity = (await readIdentity(store.folder)) ?? '';
-        return (await decryptObjects(target, [{ sha256 }], { folder: store.folder, identity })).size === 1;
+        return (
+          (await decryptObjects(target, [{ sha256 }], { folder: store.folder, identity })).intact.size === 1
+        );
       };
       const hide = () => withhold(store, { sha256, reason: 'personal_data' });
       const unhide = () => show(store, { sha256 });

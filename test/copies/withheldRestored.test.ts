@@ -82,8 +82,12 @@ test('restoring decrypts with the identity of the old data folder, and not with 
   ]);
   expect([failed.code, JSON.parse(failed.stdout)]).toEqual([
     1,
-    expect.objectContaining({ missing: [secret] }),
+    expect.objectContaining({ missing: [], encrypted: [secret] }),
   ]);
+  const folder = join(await temporaryFolder(), 'said');
+  const said = await runHere(['restore', place, '--data', folder, '--identity', other]);
+  expect(said.stderr).toContain(`${secret}: withheld; the copy holds it encrypted to none of the keys`);
+  expect(said.stderr).not.toContain('damaged');
   const joined = join(await temporaryFolder(), 'joined');
   const args = ['restore', place, '--data', joined, '--key', '--identity', other];
   vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
@@ -180,6 +184,35 @@ test('a copy that is taken over keeps the key that is there, until the owner rem
   expect(removed.status).toBe(204);
   expect(await readdir(taken)).not.toContain('key.age');
   expect(await verified(taken)).toMatchObject({ ok: true, missing: [] });
+});
+
+test('syncs, checks and new copies go on after a restore without the key, and the key put back helps', async () => {
+  const { taken, folder, node, copy } = await takenOver();
+  await show(node, { sha256: secret });
+  await sync(node, copy);
+  const [withPages, without] = [
+    await addCopy(node, join(await temporaryFolder(), 'pages')),
+    await addCopy(node, join(await temporaryFolder(), 'plain'), { pages: false }),
+  ];
+  for (const other of [withPages, without]) {
+    await sync(node, other);
+    expect(await check(node, other)).toMatchObject({ damaged: 0, missing: 0 });
+  }
+  // The only bytes that there are stay where they are.
+  expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
+  expect(await check(node, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 0 });
+  expect((await node.fetch(`/api/blobs/${secret}`)).status).toBe(500);
+  await node.close();
+  await appendFile(join(folder, 'withheld.key'), await readFile(join(data, 'withheld.key')));
+  const again = await openTestNode({ dataFolder: folder });
+  expect(await check(again, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 1 });
+  expect(await (await again.fetch(`/api/blobs/${secret}`)).text()).toBe(SECRET);
+  for (const other of [copy, withPages, without]) {
+    await sync(again, other);
+    expect(await check(again, other)).toMatchObject({ ok: true });
+  }
+  expect(await readdir(join(taken, 'archive'))).toContain(secret);
+  expect(await (await again.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
 });
 
 test('a copy that is taken over without pages keeps what is encrypted, and has it never in the clear', async () => {

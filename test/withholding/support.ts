@@ -16,7 +16,7 @@ import { filesOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { share } from '../support/network/sharing.ts';
-import { DERIVING, temporaryFolder } from '../support/node.ts';
+import { DERIVING, type TestNode, temporaryFolder } from '../support/node.ts';
 import { savedPage } from '../support/savedPages.ts';
 import { gzippedByRecord, response } from '../support/warcFiles.ts';
 
@@ -231,4 +231,25 @@ export async function withholdAll({ node, targets }: SecretArchive): Promise<voi
 export async function showAll({ node, targets }: SecretArchive): Promise<void> {
   for (const target of targets)
     expect((await node.node.sendJson('DELETE', '/manage/withheld', target)).status).toBe(200);
+}
+
+/** Waits until a node says that everything of what was released is overwritten. */
+export function isClean(node: TestNode): Promise<void> {
+  return eventually(async () =>
+    expect(await (await node.fetchAsOwner('/manage/storage')).json()).toMatchObject({ cleaning: false }),
+  );
+}
+
+/** Uploads a text as a pack, and waits until it is in the index. Returns its digest. */
+export async function indexedText(node: TestNode, word: string): Promise<string> {
+  const text = `A ${word} in a text.`;
+  await uploadNewPack(node, { files: filesOf({ 'a.txt': text }) }, { 'a.txt': text });
+  await eventually(async () => expect(await textsFound(node, word)).toBe(1));
+  return sha256Of(text);
+}
+
+/** Returns how many texts the owner finds. */
+export async function textsFound(node: TestNode, word: string): Promise<number> {
+  const answer = await node.fetchAsOwner(`/api/search?q=${word}`);
+  return ((await answer.json()) as { total: number }).total;
 }

@@ -215,11 +215,13 @@ const ENTRIES_AT_ONCE = 20_000;
 export async function* findSets(
   store: DamageContext,
   failed: (pack: string, error: Problem) => void,
+  signal?: AbortSignal,
 ): AsyncGenerator<OpenedSet> {
   const last = lastEntry(store.read)?.seq ?? 0;
   for (let after = 0; after < last; after += ENTRIES_AT_ONCE) {
     const found = { file: SET_FILE, after, until: after + ENTRIES_AT_ONCE };
-    for (const id of manifestsNotRead(store.read, found))
+    for (const id of manifestsNotRead(store.read, found)) {
+      if (signal?.aborted) return;
       try {
         const set = await findSet(store, id);
         if (set) yield set;
@@ -227,7 +229,9 @@ export async function* findSets(
         if (!(error instanceof Problem)) throw error;
         failed(id, error);
       }
+    }
     await yieldToEventLoop();
+    if (signal?.aborted) return;
   }
 }
 
@@ -235,7 +239,8 @@ export async function* findSets(
 export async function findAllSets(
   store: DamageContext,
   failed: (pack: string, error: Problem) => void = () => undefined,
+  signal?: AbortSignal,
 ): Promise<void> {
-  const sets = findSets(store, failed);
+  const sets = findSets(store, failed, signal);
   while (!(await sets.next()).done);
 }

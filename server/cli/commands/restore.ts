@@ -96,6 +96,7 @@ export const restore: Command = {
         progress: () => {},
       });
       const ok = missing.length + encrypted.length + sealed === 0;
+      const isKeyGiven = identity !== undefined || passphrase !== undefined;
       const entries = head.checkpoint.size;
       if (values.json)
         print(JSON.stringify({ ok, folder, entries, objects, bytes, missing, encrypted, released, sealed }));
@@ -104,10 +105,14 @@ export const restore: Command = {
           printError(`${sha256}: missing or damaged in the copy.`);
         if (missing.length > 0) printError(`${countOf(missing.length, 'object')} could not be restored.`);
         for (const sha256 of encrypted.slice(0, MAX_LISTED))
-          printError(`${sha256}: withheld; the copy holds it encrypted to the owner's key.`);
+          printError(
+            isKeyGiven
+              ? `${sha256}: withheld; the copy holds it encrypted to none of the keys that were given.`
+              : `${sha256}: withheld; the copy holds it encrypted to the owner's key.`,
+          );
         if (encrypted.length > 0)
           printError(
-            `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without the key. Restore with --key or --identity.`,
+            `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without ${isKeyGiven ? 'their key: what was given is another one. Give that of the data folder which made the copy' : 'the key. Restore with --key or --identity'}.`,
           );
         if (sealed > 0)
           printError(

@@ -4,21 +4,24 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { StartChild } from '../../runtime/child.ts';
 import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import { keptDatabases } from '../../store/opening/openDatabase.ts';
 import {
-  cleanIndex,
   countPendingTexts,
-  countTextsToClean,
+  countReleasesToClean,
   type DerivedDocumentRow,
   dequeueText,
   derivedDocument,
   indexText,
+  mergeIndex,
   outdatedTexts,
+  overwriteFreePages,
   type PendingText,
   pendingTexts,
   putDerivedDocument,
   queueBacklog,
   queueTexts,
   queueVersion,
+  releasesAreClean,
   sourcesWithoutText,
   textBacklog,
 } from '../../store/sqlite/collection/documentSearch.ts';
@@ -160,6 +163,8 @@ const MIN_QUEUED = 64;
 const BACKLOG_STEP = 500;
 /** How often the progress in an older archive is reported. */
 const BACKLOG_REPORT_MS = 500;
+/** How long after the log could not be emptied it is tried again. */
+const CLEAN_AGAIN_MS = 2_000;
 /** Pages of the index that are merged in one transaction. */
 const CLEANED_PAGES = 8;
 /** Sources per page when missing texts are looked up at start. */
@@ -171,7 +176,7 @@ const PAGE = 500;
  * only while there is work.
  */
 class TextFollower {
-  readonly #store: Pick<Store, 'read' | 'clock'>;
+  readonly #store: Pick<Store, 'read' | 'clock' | 'folder' | 'emptyLog'>;
   readonly #texts: Texts;
   readonly #idleMonitor: IdleMonitor;
   readonly #log: Log;
@@ -180,11 +185,14 @@ class TextFollower {
   /** The job that shows the progress in an older archive. Cancelled, the rest waits for the next start. */
   #backlogJob: Pick<JobRun, 'signal' | 'progress'> | undefined;
   #running: Promise<void> | undefined;
+  #cleaningLater: Promise<void> | undefined;
+  /** The releases since whose last one the index is merged: only the log is left then. */
+  #mergedReleases = 0;
   /** Whether anything was committed since the wanted texts were last read. */
   #isWoken = false;
 
   constructor(services: {
-    store: Pick<Store, 'read' | 'clock'>;
+    store: Pick<Store, 'read' | 'clock' | 'folder' | 'emptyLog'>;
     texts: Texts;
     idleMonitor: IdleMonitor;
     jobs: Jobs;
@@ -224,7 +232,7 @@ class TextFollower {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#idleMonitor.stop();
-    await this.#running;
+    await Promise.all([this.#running, this.#cleaningLater]);
   }
 
   /** Works until no text is wanted. */
@@ -234,7 +242,7 @@ class TextFollower {
       try {
         if (isFirst) await this.#requestMissing(signal);
         await this.#processWanted(signal);
-        await this.#cleanIndex(signal);
+        await this.#clean(signal);
         // A commit may have come since the last look.
         if (!this.#isWoken) break;
       } catch (error) {
@@ -260,14 +268,35 @@ class TextFollower {
     } while (wanted.length > 0 || this.#isWoken);
   }
 
-  /** Takes the words of texts that the owner released out of the file of the index, step by step. */
-  async #cleanIndex(signal: AbortSignal): Promise<void> {
-    const texts = countTextsToClean(this.#store.read);
-    let isClean = texts === 0;
-    for (let pages = -CLEANED_PAGES; !isClean; pages = CLEANED_PAGES) {
+  /**
+   * Overwrites what is left of released bytes, step by step: their words in the index, free pages, and last the log. Only
+   * then are they no longer counted. As long as somebody reads an older state from the log, it is tried again.
+   */
+  async #clean(signal: AbortSignal): Promise<void> {
+    const releases = countReleasesToClean(this.#store.read);
+    if (releases === 0) return;
+    // A database that is kept until the next audit has the words, too. The audit goes on here with its commits.
+    if (keptDatabases(this.#store.folder).length > 0) return;
+    let isMerged = this.#mergedReleases === releases;
+    for (let pages = -CLEANED_PAGES; !isMerged; pages = CLEANED_PAGES) {
       await this.#idleMonitor.waitUntilIdle(signal);
-      isClean = await this.#idleMonitor.write((database) => cleanIndex(database, pages, texts));
+      isMerged = await this.#idleMonitor.write((database) => mergeIndex(database, pages));
     }
+    if (this.#mergedReleases !== releases) await this.#idleMonitor.writeInSteps(overwriteFreePages);
+    this.#mergedReleases = releases;
+    if (!(await this.#store.emptyLog())) return this.#cleanLater(signal);
+    this.#mergedReleases = 0;
+    await this.#idleMonitor.write((database) => releasesAreClean(database, releases));
+  }
+
+  #cleanLater(signal: AbortSignal): void {
+    this.#cleaningLater ??= this.#store.clock
+      .sleep(CLEAN_AGAIN_MS, signal)
+      .catch(ignoreAbort)
+      .then(() => {
+        this.#cleaningLater = undefined;
+        if (!signal.aborted) this.#running ??= this.#run();
+      });
   }
 
   /** Queues the next part of an older archive if little is queued. */

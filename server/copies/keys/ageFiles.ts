@@ -15,8 +15,11 @@ export interface AgeFile {
   sha256: string;
 }
 
-/** The result that was written; null if the bytes are missing, or are not those of the digest. */
-export type AgeResult = { sha256: string; bytes: number } | null;
+/**
+ * The result that was written; null if the bytes are missing, or are not those of the digest; `other_key` if the file is
+ * encrypted to none of the identities.
+ */
+export type AgeResult = { sha256: string; bytes: number } | 'other_key' | null;
 
 /**
  * What age (C2SP) does in a thread: deriving a key from a passphrase takes seconds, on purpose, and large objects are
@@ -74,7 +77,7 @@ async function encryptFile({ from, to, sha256 }: AgeFile, recipient: string): Pr
   });
 }
 
-/** Decrypts a file with any of the identities (one on each line). Returns null if none fits, or if the digest differs. */
+/** Decrypts a file with any of the identities (one on each line). The result is null if it was altered. */
 async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Promise<AgeResult> {
   const decrypter = decrypterWith(identity);
   return orNull(async () => {
@@ -84,9 +87,9 @@ async function decryptFile({ from, to, sha256 }: AgeFile, identity: string): Pro
       await write(plain.chunks, to);
       return plain.digest() === sha256 ? { sha256, bytes: plain.bytes() } : null;
     } catch (error) {
-      // What is not encrypted to these identities, or was altered. The library has no type for its errors.
-      if (error instanceof Error && !('code' in error)) return null;
-      throw error;
+      // The library has no type for its errors.
+      if (!(error instanceof Error) || 'code' in error) throw error;
+      return error.message.startsWith('no identity matched') ? 'other_key' : null;
     } finally {
       // If no identity fits, the library leaves the file open, and the thread lives on.
       if (!encrypted.closed) await once(encrypted.destroy(), 'close');

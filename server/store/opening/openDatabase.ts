@@ -156,7 +156,7 @@ export async function keepEarlierDatabase(folder: string, freeBytes: FreeBytes):
 }
 
 /** Returns the names of the kept copies in a data folder. */
-function keptDatabases(folder: string): string[] {
+export function keptDatabases(folder: string): string[] {
   const prefix = basename(keptPrefix(folder));
   return readdirSync(folder).filter((name) => name.startsWith(prefix));
 }

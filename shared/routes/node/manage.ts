@@ -49,6 +49,8 @@ const storageSchema = namedObject('Storage', {
   /** How many objects were given up for good, and their bytes, which are not held; absent if there are none. */
   released_objects: z.int().optional(),
   released_bytes: z.int().optional(),
+  /** Whether what was made of released bytes, such as words in the index, is still being overwritten. */
+  cleaning: z.boolean().optional(),
   /** `data_cap_gb` in bytes. */
   cap_bytes: z.int(),
   /** Free space on the disk of the data folder. */

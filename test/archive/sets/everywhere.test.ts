@@ -1,4 +1,6 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { databaseFile } from '../../../server/store/files.ts';
@@ -192,4 +194,23 @@ test('a row that hides a pack which is no part is found by the verification of t
   database.close();
   const again = await openTestNode({ dataFolder: node.dataFolder });
   expect(JSON.parse(await textOf(again, '/api/ledger/verify'))).toMatchObject({ ok: false });
+});
+
+test('a node that stops right after it began to look for sets ends that first', async () => {
+  const dataFolder = join(await temporaryFolder(), 'data');
+  const node = await openTestNode({ ...OPTIONS, dataFolder });
+  const { manifest } = await publishedSet(node);
+  const sha256 = manifest.files[0]?.sha256 ?? '';
+  await node.close();
+  const folder = join(await temporaryFolder(), 'restored');
+  const zip = join(await temporaryFolder(), 'copy');
+  expect(await runHere(['copy', zip, '--data', dataFolder])).toMatchObject({ code: 0 });
+  await rm(join(zip, 'archive', sha256));
+  expect(await runHere(['restore', zip, '--data', folder])).toMatchObject({ code: 1 });
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  const logged: string[] = [];
+  const keep = (...line: unknown[]) => void logged.push(inspect(line, { depth: 9 }));
+  const restored = await openTestNode({ dataFolder: folder, log: { info: keep, warn: keep, error: keep } });
+  await restored.close();
+  expect(logged.join('\n')).not.toMatch(/connection is not open|not all looked for/);
 });

@@ -35,33 +35,52 @@ export function* indexText(
   statement(database, 'INSERT OR REPLACE INTO indexed_texts VALUES (?, ?, ?)').run(key, source_key, sha256);
 }
 
-/** Returns how many texts were given up whose words may still be in the file of the index. */
-export function countTextsToClean(database: ReadDatabase): number {
+/**
+ * Returns how often bytes were given up since everything of them was overwritten: their words may still be in the index, in
+ * free pages of the database, and in its log.
+ */
+export function countReleasesToClean(database: ReadDatabase): number {
   return counter(database, 'texts_to_clean');
 }
 
+/** Records that everything of so many releases is overwritten. */
+export const releasesAreClean = change<[releases: number]>(
+  "UPDATE counters SET value = value - ? WHERE name = 'texts_to_clean'",
+);
+
 /**
- * Merges a part of the index, so that the words of deleted texts leave the file, and overwrites what becomes free. FTS5's
- * own `secure-delete` has no effect on an index without contents. Returns whether the whole index is merged; then these
- * texts are no longer counted.
+ * Merges a part of the index, so that the words of deleted texts leave it. FTS5's own `secure-delete` has no effect on an
+ * index without contents. Returns whether the whole index is merged.
  *
  * @param pages how many are merged. The first call has a negative number
  * (https://sqlite.org/fts5.html#the_merge_command)
- * @param texts how many were counted before the first call
  */
-export function cleanIndex(database: WriteDatabase, pages: number, texts: number): boolean {
+export function mergeIndex(database: WriteDatabase, pages: number): boolean {
   const changes = () => statement<number>(database, 'SELECT total_changes()').pluck().get() ?? 0;
   const before = changes();
-  database.pragma('secure_delete = ON');
-  try {
-    statement(database, "INSERT INTO document_text (document_text, rank) VALUES ('merge', ?)").run(pages);
-  } finally {
-    database.pragma('secure_delete = OFF');
-  }
-  if (changes() - before >= 2) return false;
-  run(database, "UPDATE counters SET value = value - ? WHERE name = 'texts_to_clean'", texts);
-  return true;
+  statement(database, "INSERT INTO document_text (document_text, rank) VALUES ('merge', ?)").run(pages);
+  return changes() - before < 2;
 }
+
+/** Free pages that are overwritten in one step. */
+const OVERWRITTEN_BYTES = 4_194_304;
+
+/** Overwrites the free pages of the database. Earlier versions freed pages with what was in them. */
+export function* overwriteFreePages(database: WriteDatabase): Generator<void, void, void> {
+  const free = () => database.pragma('freelist_count', { simple: true }) as number;
+  if (free() === 0) return;
+  database.exec('CREATE TABLE overwritten (zeros BLOB NOT NULL)');
+  while (free() > 0) {
+    run(
+      database,
+      'INSERT INTO overwritten VALUES (zeroblob(?))',
+      Math.min(OVERWRITTEN_BYTES, free() * PAGE_BYTES),
+    );
+    yield;
+  }
+  database.exec('DROP TABLE overwritten');
+}
+const PAGE_BYTES = 4_096;
 
 /** What a search covers. */
 interface TextScope {

@@ -10,7 +10,7 @@ export type ReadDatabase = Database.Database & { readonly [readable]: true };
 export type WriteDatabase = ReadDatabase & { readonly [writable]: true };
 
 /** How long a connection waits for the lock of another. Only checkpoints compete for it. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 
 /** The number of pages (of 4 KB) in the log from which the writing connection checkpoints itself; see `Checkpointer`. */
 const AUTOCHECKPOINT_PAGES = 16_384;
@@ -37,6 +37,8 @@ export function openForWriting(file: string, { isNew = true } = {}): WriteDataba
   database.pragma('trusted_schema = OFF');
   // Keeps the undo data of savepoints in memory. On disk, each shared transaction would create a file.
   database.pragma('temp_store = MEMORY');
+  // What is deleted is overwritten at once, also what a merge of the index of texts leaves, long before a release of a text.
+  database.pragma('secure_delete = ON');
   database.pragma(`cache_size = -${CACHE_KB}`);
   return database as WriteDatabase;
 }

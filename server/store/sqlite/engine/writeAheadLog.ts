@@ -176,9 +176,9 @@ export class DurableCommit {
   }
 }
 
-export type CheckpointTask = 'checkpoint' | 'end';
+export type CheckpointTask = 'checkpoint' | 'empty' | 'end';
 /** Whether the whole log was copied, so that the next commit starts it from the beginning. */
-export type CheckpointAnswer = { isComplete: boolean };
+export type CheckpointAnswer = { isComplete: boolean; isEmpty?: boolean };
 
 /** The delay from a commit to the next checkpoint. */
 const EVERY_MS = 500;
@@ -209,6 +209,9 @@ export class Checkpointer {
   /** A long-running reader prevents a complete checkpoint. Commits do not wait for another before this time. */
   #waitNotBefore = 0;
   #waiting: (() => void)[] = [];
+  /** Resolves when the log was emptied or could not be. Commits wait for that. */
+  #emptying: Promise<boolean> | undefined;
+  #isEmpty = false;
 
   /**
    * @param warn receives the errors of checkpoints that no commit waits for; the next commit leads to another attempt
@@ -228,10 +231,28 @@ export class Checkpointer {
   };
 
   /** Resolves when the next commit may be made; undefined if it may be made at once. Do not commit meanwhile. */
-  whenReady(): Promise<void> | undefined {
+  whenReady(): Promise<unknown> | undefined {
+    if (this.#emptying) return this.#emptying;
     if (this.#isComplete || performance.now() < this.#waitNotBefore) return undefined;
     if (this.#logBytes() < LONG_LOG_BYTES) return undefined;
     return this.#copyAll();
+  }
+
+  /**
+   * Copies the whole log into the database and truncates it to nothing, so that nothing of what was overwritten since is
+   * left in it. Returns false if somebody reads or writes at that moment: call it again later.
+   */
+  empty(): Promise<boolean> {
+    this.#emptying ??= this.#empty().finally(() => (this.#emptying = undefined));
+    return this.#emptying;
+  }
+
+  async #empty(): Promise<boolean> {
+    if (this.#isBusy) await this.#finished();
+    this.#isEmpty = false;
+    this.#begin('empty');
+    await this.#finished();
+    return this.#isEmpty;
   }
 
   async #copyAll(): Promise<void> {
@@ -254,15 +275,16 @@ export class Checkpointer {
     if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
   }
 
-  #begin(): void {
+  #begin(task: CheckpointTask = 'checkpoint'): void {
     this.#worker ??= this.#start();
     this.#isBusy = true;
-    this.#worker.postMessage('checkpoint' satisfies CheckpointTask);
+    this.#worker.postMessage(task);
   }
 
-  #end({ isComplete }: CheckpointAnswer): void {
+  #end({ isComplete, isEmpty = false }: CheckpointAnswer): void {
     this.#isBusy = false;
     this.#isComplete = isComplete;
+    this.#isEmpty = isEmpty;
     for (const resolve of this.#waiting.splice(0)) resolve();
     clearTimeout(this.#idleTimer);
     if (isComplete && !this.#timer)

@@ -27,7 +27,7 @@ interface Stepped {
 
 interface WriterOptions {
   /** Resolves when the next commit may be made; undefined if at once. */
-  whenReady?: () => Promise<void> | undefined;
+  whenReady?: () => Promise<unknown> | undefined;
   /** Why nothing may be written for now, or undefined. */
   refusal?: () => Problem | undefined;
   /** Called when a commit is on stable storage, before its changes are answered. */
@@ -54,7 +54,7 @@ export class Writer {
   readonly #database: WriteDatabase;
   readonly #run: TransactionStatements;
   readonly #durable: DurableCommit;
-  readonly #whenReady: () => Promise<void> | undefined;
+  readonly #whenReady: () => Promise<unknown> | undefined;
   #waiting: Waiting[] = [];
   #stepped: Stepped[] = [];
   /** Whether a change in steps ran since the last shared transaction. */

@@ -86,9 +86,19 @@ export function releasedObjects(read: ReadDatabase): { released_objects?: number
 }
 
 /** Returns the same with the bytes of these objects. */
-export function releasedBytes(read: ReadDatabase): { released_objects?: number; released_bytes?: number } {
+export function releasedBytes(read: ReadDatabase): {
+  released_objects?: number;
+  released_bytes?: number;
+  cleaning?: boolean;
+} {
   const released = releasedObjects(read);
-  return released.released_objects ? { ...released, released_bytes: counter(read, 'released_bytes') } : {};
+  return released.released_objects
+    ? {
+        ...released,
+        released_bytes: counter(read, 'released_bytes'),
+        cleaning: counter(read, 'texts_to_clean') > 0,
+      }
+    : {};
 }
 
 /** Iterates over the rows of all blobs that were not given up and that came, in the order of their digests. */

@@ -106,4 +106,18 @@ DROP TABLE earlier_absent;
 `,
 };
 
-export const MIGRATIONS_60_TO_69: readonly Migration[] = [pagesAreCoveredByCode, peerWords];
+/**
+ * Every release is followed by the overwriting of what is left of its bytes, also one for its age and one of an object that
+ * is not in the index. In an archive with releases, it begins with the next start.
+ */
+const releasesAreCleaned: Migration = {
+  number: 63,
+  sql: `
+UPDATE counters SET value = value + (SELECT count(*) FROM releases) WHERE name = 'texts_to_clean';
+CREATE TRIGGER releases_are_cleaned AFTER INSERT ON releases BEGIN
+  UPDATE counters SET value = value + 1 WHERE name = 'texts_to_clean';
+END;
+`,
+};
+
+export const MIGRATIONS_60_TO_69: readonly Migration[] = [pagesAreCoveredByCode, peerWords, releasesAreCleaned];
