@@ -190,9 +190,21 @@ export function isKeyOf(pem: string, verifierKey: string, target: CopyTarget): b
   }
 }
 
-/** Runs age (C2SP) in a thread. @throws Error with the message of the library */
+/** Resolves when the last task with a passphrase has ended. */
+let lastPassphrase: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs age (C2SP) in a thread. To derive a key from a passphrase (scrypt with N = 2¹⁸ and r = 8, as age does) takes 256 MB on
+ * purpose, until the thread ends. So one is derived at a time.
+ *
+ * @throws Error with the message of the library
+ */
 export function runAge<Result>(task: AgeTask, signal?: AbortSignal): Promise<Result> {
-  return runInThread<Result>('runAge', task, { signal });
+  const run = () => runInThread<Result>('runAge', task, { signal });
+  if (!('passphrase' in task)) return run();
+  const result = lastPassphrase.then(run);
+  lastPassphrase = result.catch(() => undefined);
+  return result;
 }
 
 /** Encrypts files to a recipient, or decrypts them with an identity, each into another file. */

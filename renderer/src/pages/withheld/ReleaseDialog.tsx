@@ -1,18 +1,11 @@
-import { Button, Checkbox, Group, Stack } from '@mantine/core';
+import { Button, Checkbox, Group, Progress, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueries } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import {
-  type NewRelease,
-  newReleaseSchema,
-  type ReleasePreview,
-  type WithheldObject,
-  type Withholding,
-} from '../../../../shared/node/withheld.ts';
-import { call } from '../../api/client.ts';
-import { callKey, useCall, useReload } from '../../api/useCall.ts';
+import { newReleaseSchema, type WithheldObject, type Withholding } from '../../../../shared/node/withheld.ts';
+import { callKey, useReload } from '../../api/useCall.ts';
 import {
   ReasonFields,
   type ReasonValues,
@@ -23,9 +16,17 @@ import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
 import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
+import {
+  allWithheldObjects,
+  type Kind,
+  releaseAll,
+  type Uses,
+  type UsesOf,
+  usesOf,
+} from './releaseObjects.ts';
 
-/** At most so many objects are given up at once. */
-const MAX_CHOSEN = 500;
+/** So many objects are named, and can be chosen one by one. More are given up together. */
+const NAMED = 100;
 
 interface ReleaseDialogProps {
   withholding: Withholding;
@@ -37,15 +38,19 @@ interface ReleaseDialogProps {
  * whether that is understood.
  */
 export function ReleaseDialog({ withholding, onClose }: ReleaseDialogProps) {
-  const { data, error, refetch } = useCall('listWithheldObjects', {
-    query: { withholding: withholding.ledger_entry, limit: MAX_CHOSEN },
+  const { data, error, refetch } = useQuery({
+    queryKey: [
+      ...callKey('listWithheldObjects', { query: { withholding: withholding.ledger_entry } }),
+      'all',
+    ],
+    queryFn: ({ signal }) => allWithheldObjects(withholding.ledger_entry, signal),
   });
   return (
     <FormDialog opened onClose={onClose} title="Release for good" size="lg">
       {error ? (
         <ErrorNote error={error} onRetry={() => void refetch()} />
       ) : data ? (
-        <ReleaseSteps objects={data.items} withholding={withholding} />
+        <ReleaseSteps objects={data} withholding={withholding} />
       ) : (
         <output className="muted">Loading…</output>
       )}
@@ -81,7 +86,15 @@ function ReleaseSteps({ objects, withholding }: ReleaseStepsProps) {
           The bytes are removed from this disk, from the texts and the search index, and from the copies.
           Nobody can read them again, and you cannot either. The record, the digest and their proof stay.
         </p>
-        {objects.length > 1 && (
+        {objects.length > NAMED && (
+          <p>
+            <strong>
+              This withholding covers {countOf(objects.length, 'object')}, {formatBytes(bytesOf(objects))}.
+              All of them are given up.
+            </strong>
+          </p>
+        )}
+        {objects.length > 1 && objects.length <= NAMED && (
           <fieldset className="plain stack gap-2">
             <legend className="strong mb-2">
               Which bytes ({chosen.length} of {objects.length})
@@ -136,24 +149,24 @@ interface ConfirmProps {
   onBack: () => void;
 }
 
+const whySchema = newReleaseSchema.omit({ sha256: true });
+
 /** Asks the second time, and gives the bytes up. */
 function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
   const { onDone } = useFormDialog();
   const [isUnderstood, setIsUnderstood] = useState(false);
+  const [{ done, total }, setProgress] = useState({ done: 0, total: chosen.length });
   const reload = useReload();
-  const what = countOf(chosen.length, 'object');
-  const bytes = chosen.reduce((sum, object) => sum + object.bytes, 0);
   const release = useMutation({
-    mutationFn: async () => {
-      // One after another: if one is refused, those before it are given up, and the list says so.
-      for (const { sha256 } of chosen) {
-        const body: NewRelease = newReleaseSchema.parse({ sha256, reason, ...(note.trim() && { note }) });
-        await call('release', { body });
-      }
+    mutationFn: () => {
+      const digests = chosen.map(({ sha256 }) => sha256);
+      setProgress({ done: 0, total: digests.length });
+      const why = whySchema.parse({ reason, ...(note.trim() && { note }) });
+      return releaseAll(digests, why, (given) => setProgress({ done: given, total: digests.length }));
     },
     onSuccess: () => {
       onDone();
-      notifications.show({ message: `${what} given up.` });
+      notifications.show({ message: `${countOf(total, 'object')} given up.` });
     },
     onSettled: () => reload('release'),
   });
@@ -161,14 +174,17 @@ function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
     <Stack gap="md">
       <p>
         <strong>
-          You are about to give up {what}, {formatBytes(bytes)}.
+          You are about to give up {countOf(chosen.length, 'object')}, {formatBytes(bytesOf(chosen))}.
         </strong>{' '}
         Nothing brings these bytes back.
       </p>
       <ul className="plain stack gap-1 small scroll" aria-label="Objects that are given up">
-        {chosen.map((object) => (
+        {chosen.slice(0, NAMED).map((object) => (
           <GivenUp key={object.sha256} object={object} />
         ))}
+        {chosen.length > NAMED && (
+          <li className="muted">and {formatCount(chosen.length - NAMED)} smaller ones</li>
+        )}
       </ul>
       <Checkbox
         label="I have read what is lost, and I do not need these bytes any more."
@@ -176,7 +192,23 @@ function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
         onChange={({ currentTarget }) => setIsUnderstood(currentTarget.checked)}
         data-autofocus
       />
-      {release.error && <ErrorNote error={release.error} />}
+      {release.isPending && (
+        <>
+          <output className="small">
+            {formatCount(done)} of {formatCount(total)} were given up.
+          </output>
+          <Progress aria-label="Progress of giving up" value={(100 * done) / total} transitionDuration={0} />
+        </>
+      )}
+      {release.error && (
+        <>
+          <ErrorNote error={release.error} />
+          <p className="small">
+            {formatCount(done)} of {formatCount(total)} were given up before that. The others are as they
+            were: release them again.
+          </p>
+        </>
+      )}
       <Group justify="flex-end" gap="sm">
         <Button variant="default" onClick={onBack} disabled={release.isPending}>
           Back
@@ -195,6 +227,10 @@ function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
   );
 }
 
+function bytesOf(objects: readonly WithheldObject[]): number {
+  return objects.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 function GivenUp({ object: { sha256, bytes } }: { object: WithheldObject }) {
   const { text } = useObjectName(sha256);
   return (
@@ -208,84 +244,70 @@ function GivenUp({ object: { sha256, bytes } }: { object: WithheldObject }) {
   );
 }
 
-/** Of each kind, so many uses are listed. */
-const LISTED = 6;
-
 /** Names what loses its bytes if some digests are given up: everything in the archive that uses them, and the copies. */
 function Lost({ digests }: { digests: readonly string[] }) {
-  const { previews, error, isPending } = usePreviews(digests);
+  const [done, setDone] = useState(0);
+  const { data, error } = useQuery({
+    queryKey: [...callKey('previewRelease'), digests],
+    queryFn: ({ signal }) => usesOf(digests, { signal, onProgress: setDone }),
+  });
   return (
     <section className="card stack gap-3" aria-label="What uses these bytes">
       <h3>What uses these bytes</h3>
       {error && <ErrorNote error={error} />}
-      {isPending && <output className="muted">Looking for what uses them…</output>}
-      {!isPending && !error && <Uses previews={previews} />}
+      {!data && !error && (
+        <output className="muted">
+          Looking for what uses them: {formatCount(done)} of {formatCount(digests.length)}
+        </output>
+      )}
+      {data && <AllUses uses={data} />}
     </section>
   );
 }
 
-function usePreviews(digests: readonly string[]) {
-  return useQueries({
-    queries: digests.map((sha256) => ({
-      queryKey: callKey('previewRelease', { query: { sha256 } }),
-      queryFn: ({ signal }: { signal: AbortSignal }) => call('previewRelease', { query: { sha256 }, signal }),
-    })),
-    combine: (answers) => ({
-      previews: answers.flatMap(({ data }) => data ?? []),
-      error: answers.find((answer) => answer.error)?.error ?? null,
-      isPending: answers.some((answer) => answer.isPending),
-    }),
-  });
-}
-
-function Uses({ previews }: { previews: readonly ReleasePreview[] }) {
+function AllUses({ uses }: { uses: Uses }) {
   const groups = [
-    group('Packs, which are then incomplete', previews, 'packs', ({ id, path, title }) => [
+    group('Packs, which are then incomplete', uses.packs, ({ id, path, title }) => [
       `${id} ${path}`,
       <>
         <Link to={`/packs/${id}`}>{title}</Link>, {path}
       </>,
     ]),
-    group('Sources', previews, 'sources', ({ id, url, retrievals }) => [
+    group('Sources', uses.sources, ({ id, url, retrievals }) => [
       id,
       <>
         <Link to={`/sources/${id}`}>{url}</Link>, {countOf(retrievals, 'retrieval')}
       </>,
     ]),
-    group(
-      'Events, whose differences can no longer be shown',
-      previews,
-      'events',
-      ({ id, url, observed_at }) => [
-        String(id),
-        <>
-          <Link to={`/timeline/${id}`}>Event {formatCount(id)}</Link> of {url}, <TimeText at={observed_at} />
-        </>,
-      ],
-    ),
-    group('Page captures', previews, 'pages', ({ id, url }) => [
+    group('Events, whose differences can no longer be shown', uses.events, ({ id, url, observed_at }) => [
+      String(id),
+      <>
+        <Link to={`/timeline/${id}`}>Event {formatCount(id)}</Link> of {url}, <TimeText at={observed_at} />
+      </>,
+    ]),
+    group('Page captures', uses.pages, ({ id, url }) => [
       id,
       <Link key={id} to={`/pages/${id}`}>
         {url}
       </Link>,
     ]),
-    group('Findings', previews, 'findings', ({ id, text }) => [
+    group('Findings', uses.findings, ({ id, text }) => [
       id,
       <Link key={id} to={`/findings?state=all&q=${id}`} className="truncate block">
         {text}
       </Link>,
     ]),
-    group('Cases', previews, 'cases', ({ id, title }) => [
+    group('Cases', uses.cases, ({ id, title }) => [
       id,
       <Link key={id} to={`/cases/${id}`}>
         {title}
       </Link>,
     ]),
-    group('Copies, where they are removed with the next sync', previews, 'copies', ({ id, target }) => [
+    group('Copies, where they are removed with the next sync', uses.copies, ({ id, target }) => [
       id,
       placeOf(target),
     ]),
-  ].filter((uses) => uses !== undefined);
+  ].filter((each) => each !== undefined);
   if (groups.length === 0) return <p className="muted">Nothing else in this archive names them.</p>;
   return (
     <dl className="stack gap-3 small">
@@ -294,36 +316,31 @@ function Uses({ previews }: { previews: readonly ReleasePreview[] }) {
           <dt>
             {title} ({formatCount(total)})
           </dt>
-          {items.slice(0, LISTED).map(([key, item]) => (
+          {items.map(([key, item]) => (
             <dd key={key} className="wrap-anywhere">
               {item}
             </dd>
           ))}
-          {total > LISTED && <dd className="muted">and {formatCount(total - LISTED)} more</dd>}
+          {total > items.length && <dd className="muted">and {formatCount(total - items.length)} more</dd>}
         </div>
       ))}
     </dl>
   );
 }
 
-type Kind = 'packs' | 'sources' | 'events' | 'pages' | 'findings' | 'cases' | 'copies';
 type Keyed = readonly [key: string, item: ReactNode];
 
 interface UseGroup {
   title: string;
-  /** What several of the digests share counts once, as far as it is named. */
   total: number;
   items: Keyed[];
 }
 
-/** Joins the uses of one kind; undefined if there are none. */
+/** What is shown of one kind of uses; undefined if there are none. */
 function group<Name extends Kind>(
   title: string,
-  previews: readonly ReleasePreview[],
-  kind: Name,
-  show: (item: ReleasePreview[Name]['items'][number]) => Keyed,
+  { total, items }: UsesOf<Name>,
+  show: (item: UsesOf<Name>['items'][number]) => Keyed,
 ): UseGroup | undefined {
-  const items = new Map(previews.flatMap((preview) => preview[kind].items.map(show)));
-  const total = Math.max(items.size, ...previews.map((preview) => preview[kind].total));
-  return total === 0 ? undefined : { title, total, items: [...items] };
+  return total === 0 ? undefined : { title, total, items: items.map(show) };
 }
