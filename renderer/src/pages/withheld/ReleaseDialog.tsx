@@ -27,6 +27,8 @@ import {
 
 /** So many objects are named, and can be chosen one by one. More are given up together. */
 const NAMED = 100;
+/** So many are named again before they are given up. */
+const NAMED_AGAIN = 15;
 
 interface ReleaseDialogProps {
   withholding: Withholding;
@@ -179,11 +181,11 @@ function Confirm({ chosen, values: { reason, note }, onBack }: ConfirmProps) {
         Nothing brings these bytes back.
       </p>
       <ul className="plain stack gap-1 small scroll" aria-label="Objects that are given up">
-        {chosen.slice(0, NAMED).map((object) => (
+        {chosen.slice(0, NAMED_AGAIN).map((object) => (
           <GivenUp key={object.sha256} object={object} />
         ))}
-        {chosen.length > NAMED && (
-          <li className="muted">and {formatCount(chosen.length - NAMED)} smaller ones</li>
+        {chosen.length > NAMED_AGAIN && (
+          <li className="muted">and {formatCount(chosen.length - NAMED_AGAIN)} smaller ones</li>
         )}
       </ul>
       <Checkbox
