@@ -120,4 +120,8 @@ END;
 `,
 };
 
-export const MIGRATIONS_60_TO_69: readonly Migration[] = [pagesAreCoveredByCode, peerWords, releasesAreCleaned];
+export const MIGRATIONS_60_TO_69: readonly Migration[] = [
+  pagesAreCoveredByCode,
+  peerWords,
+  releasesAreCleaned,
+];
