@@ -24,7 +24,7 @@ test('all that a withholding covers is listed, looked at and given up, a few req
   vi.stubGlobal('fetch', async (address: string, init: RequestInit) => {
     most = Math.max(most, (underWay += 1));
     try {
-      const isRefused = refused !== '' && String(init.body).includes(refused);
+      const isRefused = refused !== '' && typeof init.body === 'string' && init.body.includes(refused);
       const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${node.token}` };
       const body = isRefused ? '{}' : init.body;
       return await realFetch(new URL(address, node.url), { ...init, headers, ...(body && { body }) });
