@@ -379,6 +379,9 @@ class Check {
   }
 }
 
+/** After so many errors, a copy is not asked for further objects: an attempt may take a minute. */
+const MAX_FAILURES = 3;
+
 /** The number of objects that one run repairs. */
 const MAX_REPAIRED = 1_000;
 
@@ -412,11 +415,19 @@ export async function repairFromCopies({
     if (damaged.length === 0) continue;
     try {
       await withTarget(id, async (target) => {
+        const failures: CopyError[] = [];
         for (const { sha256 } of damaged) {
           signal.throwIfAborted();
-          const stream = await readObject(target, store.folder, sha256, signal);
-          if (stream && (await restoreObject(store, sha256, stream))) restored.push(sha256);
+          try {
+            const stream = await readObject(target, store.folder, sha256, signal);
+            if (stream && (await restoreObject(store, sha256, stream))) restored.push(sha256);
+          } catch (error) {
+            // Some of the others may be readable.
+            if (!(error instanceof CopyError)) throw error;
+            if (failures.push(error) >= MAX_FAILURES) break;
+          }
         }
+        for (const error of failures) throw error;
       });
     } catch (error) {
       if (signal.aborted || !(error instanceof Problem)) throw error;

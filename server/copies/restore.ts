@@ -26,7 +26,7 @@ import { readCopiedNote } from './claim.ts';
 import { encryptedDigest, objectPath, recordsFiles, statePath, WITHHELD } from './copyPaths.ts';
 import { decryptTexts, identityIn, isKeyOf, readKey, saveIdentity } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
-import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
+import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { BATCH, decryptObjects } from './withheldObjects.ts';
 
 interface RestoreOptions {
@@ -165,7 +165,7 @@ async function restoreObjects(
     signal.throwIfAborted();
     const { sha256 } = row;
     // One that was withheld a moment ago is still in the clear.
-    if (await target.fetch(objectPath(sha256), { file: blobPath(folder, sha256), ...row }, signal))
+    if (await fetchIfReadable(target, { file: blobPath(folder, sha256), ...row }, signal))
       restored(row.bytes);
     else if (!encrypted.has(sha256)) result.missing.push(sha256);
     else if (identity === undefined) result.encrypted.push(sha256);
@@ -188,6 +188,30 @@ async function restoreObjects(
   result.missing.sort();
   result.encrypted.sort();
   return result;
+}
+
+/**
+ * Fetches an object. Returns false if the copy does not hold it intact, or cannot read it although it can be reached: a disk
+ * with one unreadable file must not keep the others from being restored.
+ *
+ * @throws CopyError if the copy cannot be reached
+ */
+async function fetchIfReadable(
+  target: CopyTarget,
+  into: BlobRow & { file: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let isLast = false; ; isLast = true) {
+    try {
+      return await target.fetch(objectPath(into.sha256), into, signal);
+    } catch (error) {
+      if (!(error instanceof CopyError)) throw error;
+      // A connection may have been interrupted.
+      if (!isLast) continue;
+      await readCopiedNote(target);
+      return false;
+    }
+  }
 }
 
 async function syncObjects(folder: string, read: ReadDatabase, missing: ReadonlySet<string>): Promise<void> {
