@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/node.ts';
+import { KEPT } from './kept.ts';
+import { run, type Surroundings, surround } from './run.ts';
+
+const SEEDS = 8;
+const STEPS = 60;
+const SEED_BYTES = 4;
+
+/** Other seeds for each commit and each day; set STRONGROOM_SEED to reproduce a failure. */
+function newSeeds(): number[] {
+  const given = process.env.STRONGROOM_SEED;
+  if (given) return [Number(given)];
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' });
+  const bytes = createHash('sha256')
+    .update(`${commit}${new Date().toISOString().slice(0, 10)}`)
+    .digest();
+  return Array.from({ length: SEEDS }, (_, index) => bytes.readUInt32LE(index * SEED_BYTES));
+}
+
+let surroundings: Promise<Surroundings> | undefined;
+const around = () => (surroundings ??= temporaryFolder().then(surround));
+
+test.each(newSeeds())(`seed %i: what was acknowledged holds after ${STEPS} steps`, async (seed) => {
+  const { fault, log, steps } = await run(seed, STEPS, await around());
+  const told = `npm run simulate -- --seed ${seed} --steps ${STEPS} --shrink\n${log.join('\n')}\n${steps.at(-1)?.kind}`;
+  expect(fault, told).toBeUndefined();
+});
+
+test.each(KEPT)('$name', async ({ seed, steps }) => {
+  const { fault, log } = await run(seed, steps, await around());
+  expect(fault, log.join('\n')).toBeUndefined();
+});

@@ -1,0 +1,272 @@
+import type { CaptureResult } from '../../../shared/collection/captures.ts';
+import type { CollectionResult } from '../../../shared/collection/collection.ts';
+import type { Event } from '../../../shared/collection/event.ts';
+import type { HandIn } from '../../../shared/collection/handedIn.ts';
+import type { Retrieval } from '../../../shared/collection/retrieval.ts';
+import { page, redirect, reset } from '../../support/network/scriptedWeb.ts';
+import { savedPage } from '../../support/savedPages.ts';
+import { gzippedByRecord, response } from '../../support/warcFiles.ts';
+import { type Answer, type Client, jsonOf } from '../client.ts';
+import type { Dice } from '../dice.ts';
+import { coveredBy, noteReleasedForAge } from '../invariants.ts';
+import { digestOf } from '../model.ts';
+import type { World } from '../world.ts';
+import { newPage, newText, type StepKind } from './step.ts';
+
+const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
+const PAGES = ['/a', '/b', '/c', '/d', '/e', '/f'];
+
+/** Puts another version of some pages on the web, or an older one, or a failure. */
+function changeWeb({ web, model, served }: World, dice: Dice): void {
+  for (const path of dice.some(PAGES, dice.between(1, 4))) {
+    const known = served.get(path) ?? [];
+    const content = dice.chance(0.2) && known.length > 0 ? dice.one(known) : newPage(dice, path.slice(1));
+    served.set(path, [...known, content]);
+    const failure = dice.int(20);
+    if (failure === 0) web.script(path, page('', { status: 404 }));
+    else if (failure === 1) web.script(path, reset());
+    else if (failure === 2) web.script(path, redirect(dice.one(PAGES), 301));
+    else web.script(path, page(content.bytes, HTML));
+  }
+  // Which of the pages are known is in the model only once they were retrieved.
+  void model;
+}
+
+/** Notes what a round or an import recorded: its events, and the bytes that they name. */
+export async function noteEvents(world: World, events: readonly number[], node = world.node): Promise<void> {
+  const { model } = world;
+  for (const id of events) {
+    const event = jsonOf<Event>(await node.asOwner('GET', `/api/events/${id}`));
+    const { sha256, event_type, source, observed_at } = event;
+    model.events.push({ id, sha256, source: source.id, at: event.original_observed_at ?? observed_at });
+    model.keep(`/api/events/${id}`, { id, sha256, event_type });
+    if (sha256 !== null) await noteObject(world, sha256, node);
+  }
+  await noteRetrievals(world, node);
+}
+
+/** Notes an object by what the web served, or by what the node has of it. */
+export async function noteObject(world: World, sha256: string, node: Client): Promise<void> {
+  const { model, served } = world;
+  if (model.bytes.has(sha256)) return;
+  const content = [...served.values()].flat().find(({ bytes }) => digestOf(bytes) === sha256);
+  if (content) {
+    model.hold(content.bytes, 'object', [content.marker]);
+    return;
+  }
+  const answer = await node.asOwner('GET', `/archive/${sha256}`);
+  world.require(answer, 200);
+  world.check(digestOf(answer.body) === sha256, `The object ${sha256} has other bytes.`);
+  model.hold(answer.body, 'object', []);
+}
+
+async function noteRetrievals({ model }: World, node: Client): Promise<void> {
+  const seen: number[] = [];
+  for (const { id } of model.sources.slice(0, 3)) {
+    const answer = await node.asOwner('GET', `/manage/sources/${id}/retrievals?limit=20`);
+    if (answer.status === 200)
+      seen.push(
+        ...jsonOf<{ items: Retrieval[] }>(answer)
+          .items.filter(({ sha256 }) => sha256 !== null)
+          .map((each) => each.id),
+      );
+  }
+  model.retrievals = seen;
+}
+
+/** Notes the withholdings that a node made by itself, as of what was handed in. */
+export async function noteWithholdings({ model }: World, node: Client): Promise<void> {
+  const answer = await node.asVisitor('/api/withheld?limit=500');
+  const { items } = jsonOf<{ items: { ledger_entry: number; reason: string }[] }>(answer);
+  for (const { ledger_entry: entry, reason, ...rest } of items)
+    if (!model.withholdings.has(entry))
+      model.withholdings.set(entry, {
+        entry,
+        target: targetOf(rest),
+        reason,
+        covers: await coveredBy(node, entry),
+      });
+}
+
+/** The member of a withholding that says what it names. */
+export function targetOf(listed: object): object {
+  const names = ['sha256', 'retrieval', 'pack', 'page'];
+  return Object.fromEntries(
+    Object.entries(listed).filter(([name, value]) => names.includes(name) && value !== null),
+  ) as object;
+}
+
+async function learnAfterFault(world: World): Promise<void> {
+  const { model } = world;
+  const answer = await world.node.asVisitor('/api/events?limit=500');
+  const { items } = jsonOf<{ items: Event[] }>(answer);
+  const known = new Set(model.events.map(({ id }) => id));
+  await noteEvents(
+    world,
+    items.map(({ id }) => id).filter((id) => !known.has(id)),
+  );
+  await noteWithholdings(world, world.node);
+  await noteSources(world);
+}
+
+async function noteSources({ model, node }: World): Promise<void> {
+  const { items } = jsonOf<{ items: { id: string; url: string }[] }>(
+    await node.asVisitor('/api/sources?limit=500'),
+  );
+  for (const { id, url } of items)
+    if (!model.sources.some((source) => source.id === id))
+      model.sources.push({ id, url, path: new URL(url).pathname });
+}
+
+export const collectionSteps = {
+  watch: {
+    weight: 4,
+    isPlain: true,
+    can: ({ model }) => model.sources.length < PAGES.length,
+    run: async (world, dice) => {
+      const { node, model, web, require } = world;
+      const path = dice.one(PAGES.filter((each) => !model.sources.some((source) => source.path === each)));
+      changeWeb(world, dice);
+      const json = {
+        url: web.url(path),
+        name: `Source ${dice.letters(4)}`,
+        ...(dice.chance(0.15) && { keep_days: 2 }),
+        ...(dice.chance(0.2) && { noise_rules: [{ kind: 'selector', value: 'h1', note: '' }] }),
+      };
+      world.attempt = () => noteSources(world);
+      const answer = await node.asOwner('POST', '/manage/sources', { json });
+      require(answer, 201, 409);
+      if (answer.status === 409) {
+        await noteSources(world);
+        return 'was watched';
+      }
+      const { id, url } = jsonOf<{ id: string; url: string }>(answer);
+      model.sources.push({ id, path, url });
+      model.keep(`/api/sources/${id}`, { id, name: json.name });
+      return path;
+    },
+  },
+  collect: {
+    weight: 9,
+    isPlain: true,
+    can: ({ model }) => model.sources.length > 0,
+    run: async (world, dice) => {
+      changeWeb(world, dice);
+      world.clock.move(dice.between(60_000, 20 * 3_600_000));
+      world.attempt = () => learnAfterFault(world);
+      const answer = await world.node.asOwner('POST', '/manage/collections?wait=true', { json: {} });
+      world.require(answer, 200);
+      const { events, failed } = jsonOf<CollectionResult>(answer);
+      await noteEvents(world, events);
+      await noteReleasedForAge(world, world.node);
+      return `${events.length} events, ${failed} failed`;
+    },
+  },
+  changeSource: {
+    weight: 1,
+    isPlain: true,
+    can: ({ model }) => model.sources.length > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const { id } = dice.one(model.sources);
+      const name = `Renamed ${dice.letters(5)}`;
+      world.attempt = async () => {
+        const now = jsonOf<{ name: string }>(await world.node.asVisitor(`/api/sources/${id}`)).name;
+        model.keep(`/api/sources/${id}`, { id, name: now });
+      };
+      require(await node.asOwner('PATCH', `/manage/sources/${id}`, { json: { name } }), 200);
+      model.keep(`/api/sources/${id}`, { id, name });
+      return id;
+    },
+  },
+  importWarc: {
+    weight: 4,
+    isPlain: true,
+    run: async (world, dice) => {
+      const { model } = world;
+      const uri = `http://captured.example/${dice.letters(2)}`;
+      const captures = Array.from({ length: dice.between(1, 3) }, () => newPage(dice));
+      // Others may have captured what this archive withholds.
+      const known = dice
+        .some(
+          [...model.bytes.values()].filter(({ state }) => state !== 'released'),
+          dice.chance(0.5) ? 1 : 0,
+        )
+        .map(({ content }) => content);
+      const bodies = [...captures.map(({ bytes }) => bytes), ...known];
+      const day = (index: number) => `20${dice.between(10, 25)}-01-${String(index + 10)}T12:00:00Z`;
+      const records = bodies.map((body, index) => response(body, { uri, date: day(index) }));
+      const file = dice.chance(0.5) ? gzippedByRecord(records) : Buffer.concat(records);
+      world.attempt = async () => {
+        world.served.set(uri, captures);
+        await learnAfterFault(world);
+      };
+      const answer = await world.node.asOwner('POST', `/manage/captures?observer=Other${dice.int(3)}`, {
+        body: new Uint8Array(file),
+        headers: { 'Content-Type': 'application/warc' },
+      });
+      world.require(answer, 200);
+      const { events, captures: recorded } = jsonOf<CaptureResult>(answer);
+      if (recorded === bodies.length)
+        for (const { bytes, marker } of captures) model.hold(bytes, 'object', [marker]);
+      if (!model.captured.includes(uri)) model.captured.push(uri);
+      world.served.set(uri, captures);
+      await noteEvents(world, events);
+      await noteSources(world);
+      return `${recorded} captures`;
+    },
+  },
+  handIn: {
+    weight: 4,
+    isPlain: true,
+    run: async (world, dice) => {
+      const { model } = world;
+      const url = `http://seen.example/${dice.letters(3)}`;
+      const [document, own] = [newPage(dice), newText(dice)];
+      const style = newText(dice);
+      // A part may be a file that others have too.
+      const known = dice.chance(0.3) ? dice.pick([...model.bytes.values()]) : undefined;
+      const css = Buffer.from(`p::after { content: "${style.marker}" }\n`);
+      const file = savedPage(url, [
+        { type: 'text/html', location: url, content: document.bytes },
+        { type: 'text/css', location: `${url}/style.css`, content: css },
+        ...(known ? [{ type: 'text/plain', location: `${url}/known`, content: known.content }] : []),
+        { type: 'text/plain', location: `${url}/own`, content: own.bytes },
+      ]);
+      const isWithheld = !dice.chance(0.3);
+      world.served.set(url, [document, { bytes: css, marker: style.marker }, own]);
+      world.attempt = () => learnAfterFault(world);
+      const answer = await world.node.asOwner('POST', `/manage/handed-in?withheld=${isWithheld}`, {
+        body: new Uint8Array(file),
+        headers: { 'Content-Type': 'multipart/related' },
+      });
+      if (answer.status === 410) return 'has released bytes';
+      world.require(answer, 201);
+      return noteHandIn(
+        world,
+        answer,
+        file,
+        [document, { bytes: css, marker: style.marker }, own],
+        known?.markers ?? [],
+      );
+    },
+  },
+} satisfies Record<string, StepKind>;
+
+async function noteHandIn(
+  world: World,
+  answer: Answer,
+  file: Buffer,
+  parts: readonly { bytes: Buffer; marker: string }[],
+  knownMarkers: readonly string[],
+): Promise<string> {
+  const { model, node } = world;
+  const handIn = jsonOf<HandIn>(answer);
+  for (const { bytes, marker } of parts) model.hold(bytes, 'object', [marker]);
+  model.hold(file, 'object', [...parts.map(({ marker }) => marker), ...knownMarkers]);
+  model.handedIn.push({ id: handIn.id, retrieval: handIn.retrieval });
+  model.keep(`/manage/handed-in/${handIn.id}`, { id: handIn.id, file: handIn.file }, { isPrivate: true });
+  await noteWithholdings(world, node);
+  await learnAfterFault(world);
+  return handIn.id;
+}

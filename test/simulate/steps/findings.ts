@@ -1,0 +1,146 @@
+import { codeOf, jsonOf } from '../client.ts';
+import type { Dice } from '../dice.ts';
+import { newMarker } from '../traces.ts';
+import type { World } from '../world.ts';
+import type { StepKind } from './step.ts';
+
+const isTargeted = ({ model }: World) => model.events.length + model.packs.length + model.bytes.size > 0;
+
+function newTarget({ model }: World, dice: Dice): object {
+  const objects = [...model.bytes.values()].filter(({ kind }) => kind === 'object');
+  return dice.one([
+    ...model.events.map(({ id }) => ({ kind: 'event', id: String(id) })),
+    ...model.packs.map(({ id }) => ({ kind: 'pack', id })),
+    ...objects.map(({ sha256 }) => ({ kind: 'object', id: sha256 })),
+  ]);
+}
+
+function newItems({ model }: World, dice: Dice): object[] {
+  const all = [
+    ...model.events.map(({ id }) => ({ kind: 'event', id: String(id) })),
+    ...model.packs.map(({ id }) => ({ kind: 'pack', id })),
+    ...model.findings.map(({ id }) => ({ kind: 'finding', id })),
+  ];
+  return dice.some(all, dice.between(1, 3)).map((item) => ({ ...item, note: `Note ${dice.letters(5)}` }));
+}
+
+export const findingSteps = {
+  finding: {
+    weight: 3,
+    isPlain: true,
+    can: isTargeted,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const earlier = dice.chance(0.2) ? dice.pick(model.findings) : undefined;
+      const target = earlier?.target ?? newTarget(world, dice);
+      const json = {
+        target,
+        text: `Finding ${dice.letters(10)}`,
+        tags: [dice.letters(4)],
+        supersedes: earlier?.id ?? null,
+      };
+      const answer = await node.asOwner('POST', '/manage/findings', { json });
+      if (['finding_superseded', 'unknown_target'].includes(codeOf(answer) ?? '')) return 'refused';
+      require(answer, 201);
+      const { id } = jsonOf<{ id: string }>(answer);
+      model.findings.push({ id, target });
+      model.keep(`/api/findings/${id}`, { id, text: json.text });
+      return id;
+    },
+  },
+  withdraw: {
+    weight: 1,
+    isPlain: true,
+    can: ({ model }) => model.findings.length > 0,
+    run: async ({ node, model, require }, dice) => {
+      const { id } = dice.one(model.findings);
+      const answer = await node.asOwner('POST', `/manage/findings/${id}/withdraw`, {
+        json: { reason: 'Misread.' },
+      });
+      if (codeOf(answer) === 'finding_superseded') return 'was superseded';
+      require(answer, 200, 201);
+      return id;
+    },
+  },
+  seal: {
+    weight: 3,
+    isPlain: true,
+    can: isTargeted,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const marker = newMarker(dice);
+      const target = newTarget(world, dice);
+      model.secrets.set(marker, { marker, why: 'a sealed finding' });
+      const answer = await node.asOwner('POST', '/manage/findings', {
+        json: { target, text: `Sealed ${marker}`, sealed: true },
+      });
+      if (codeOf(answer) === 'unknown_target') return 'refused';
+      require(answer, 201);
+      const { id } = jsonOf<{ id: string }>(answer);
+      model.sealed.push({ id, marker, target });
+      return id;
+    },
+  },
+  reveal: {
+    weight: 2,
+    isPlain: true,
+    can: ({ model }) => model.sealed.length > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const sealed = dice.one(model.sealed);
+      const { id, marker, target } = sealed;
+      const note = () => {
+        model.sealed.splice(model.sealed.indexOf(sealed), 1);
+        model.secrets.delete(marker);
+        model.findings.push({ id, target });
+        model.keep(`/api/findings/${id}`, { id, text: `Sealed ${marker}` });
+      };
+      world.attempt = async () => {
+        if ((await world.node.asVisitor(`/api/findings/${id}`)).body.includes(marker)) note();
+      };
+      const answer = await node.asOwner('POST', `/manage/findings/${id}/reveal`);
+      if (codeOf(answer) === 'sealed_unreadable' && !world.hasOwnerKey) return 'its key is not here';
+      require(answer, 201);
+      note();
+      return id;
+    },
+  },
+  newCase: {
+    weight: 2,
+    isPlain: true,
+    can: isTargeted,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const json = { title: `Case ${dice.letters(5)}`, items: newItems(world, dice) };
+      const answer = await node.asOwner('POST', '/manage/cases', { json });
+      require(answer, 201);
+      const { id, revision } = jsonOf<{ id: string; revision: number }>(answer);
+      model.cases.push({ id, revision });
+      model.keep(`/api/cases/${id}`, { id, title: json.title, revision });
+      return id;
+    },
+  },
+  changeCase: {
+    weight: 2,
+    isPlain: true,
+    can: ({ model }) => model.cases.length > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const own = dice.one(model.cases);
+      const path = `/api/cases/${own.id}`;
+      const title = `Case ${dice.letters(6)}`;
+      world.attempt = async () => {
+        const now = jsonOf<{ title: string; revision: number }>(await world.node.asVisitor(path));
+        world.check(now.revision === own.revision || now.title === title, `${path} has another revision.`);
+        own.revision = now.revision;
+        model.keep(path, { id: own.id, title: now.title, revision: now.revision });
+      };
+      const json = { revision: own.revision, title, items: newItems(world, dice) };
+      const answer = await node.asOwner('PATCH', `/manage/cases/${own.id}`, { json });
+      require(answer, 200);
+      own.revision = jsonOf<{ revision: number }>(answer).revision;
+      model.keep(path, { id: own.id, title, revision: own.revision });
+      return own.id;
+    },
+  },
+} satisfies Record<string, StepKind>;

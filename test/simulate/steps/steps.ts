@@ -1,0 +1,13 @@
+import { collectionSteps } from './collection.ts';
+import { findingSteps } from './findings.ts';
+import { nodeSteps } from './node.ts';
+import { packSteps } from './packs.ts';
+import type { StepKind } from './step.ts';
+import { withholdingSteps } from './withholding.ts';
+
+const ALL = { ...packSteps, ...collectionSteps, ...withholdingSteps, ...findingSteps, ...nodeSteps };
+
+export type StepName = keyof typeof ALL;
+/** Every kind of step. */
+export const STEPS: Readonly<Record<StepName, StepKind>> = ALL;
+export const STEP_NAMES = Object.keys(ALL) as StepName[];

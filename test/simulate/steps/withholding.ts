@@ -1,0 +1,124 @@
+import { codeOf, jsonOf } from '../client.ts';
+import type { Dice } from '../dice.ts';
+import { coveredBy } from '../invariants.ts';
+import type { World } from '../world.ts';
+import { noteWithholdings, targetOf } from './collection.ts';
+import type { StepKind } from './step.ts';
+
+const REASONS = ['personal_data', 'copyright', 'legal_order', 'owner'];
+
+/** Something that can be withheld: an object, a retrieval, a pack or a page capture. */
+function newTarget({ model }: World, dice: Dice): object | undefined {
+  const held = [...model.bytes.values()].filter(({ state }) => state === 'held');
+  const targets: (object | undefined)[] = [
+    { sha256: dice.pick(held)?.sha256 },
+    { sha256: dice.pick(held)?.sha256 },
+    { retrieval: dice.pick(model.retrievals) },
+    { pack: dice.pick(model.packs)?.id },
+    { page: dice.pick(model.pages)?.id },
+  ].filter((target) => Object.values(target).every((value) => value !== undefined));
+  return dice.pick(targets);
+}
+
+const sameTarget = (left: object, right: object) => JSON.stringify(left) === JSON.stringify(right);
+
+/** What was asked for may have been recorded, although it was not answered. */
+async function settle(world: World): Promise<void> {
+  const { model } = world;
+  const answer = await world.node.asVisitor('/api/withheld?limit=500');
+  const { items } = jsonOf<{ items: { ledger_entry: number }[] }>(answer);
+  const inForce = new Set(items.map(({ ledger_entry }) => ledger_entry));
+  for (const entry of model.withholdings.keys()) if (!inForce.has(entry)) model.withholdings.delete(entry);
+  await noteWithholdings(world, world.node);
+}
+
+const partsOf = ({ model }: World, pack: string | undefined) =>
+  model.sets.find(({ id }) => id === pack)?.packs;
+const isSet = (world: World, target: object) =>
+  partsOf(world, (target as { pack?: string }).pack) !== undefined;
+
+/** With a set, the packs that hold its parts are withheld, each by an entry of its own. */
+async function noteParts(world: World, pack: string, reason: string): Promise<void> {
+  const { model } = world;
+  const parts = partsOf(world, pack);
+  if (!parts) return;
+  const known = new Set(model.withholdings.keys());
+  await settle(world);
+  for (const { entry, target, reason: given } of model.withholdings.values()) {
+    if (known.has(entry)) continue;
+    const part = (target as { pack?: string }).pack ?? '';
+    world.check(
+      parts.has(part) && given === reason,
+      `The withholding ${entry} came with that of the set ${pack}.`,
+    );
+  }
+}
+
+export const withholdingSteps = {
+  withhold: {
+    weight: 7,
+    isPlain: true,
+    can: ({ model }) => model.bytes.size > 0,
+    run: async (world, dice) => {
+      const { node, model } = world;
+      const target = newTarget(world, dice);
+      if (!target) return 'nothing to withhold';
+      const reason = dice.one(REASONS);
+      world.attempt = () => settle(world);
+      const answer = await node.asOwner('POST', '/manage/withheld', { json: { ...target, reason } });
+      if (['released', 'unknown_target'].includes(codeOf(answer) ?? ''))
+        return `${JSON.stringify(target)}: refused`;
+      world.require(answer, 200, 201);
+      const { ledger_entry: entry } = jsonOf<{ ledger_entry: number }>(answer);
+      // Another reason replaces the first.
+      for (const [known, { target: earlier }] of model.withholdings)
+        if (known !== entry && sameTarget(earlier, target)) model.withholdings.delete(known);
+      const covers = await coveredBy(node, entry);
+      const named = (target as { sha256?: string }).sha256;
+      if (named) world.check(covers.has(named), `The withholding ${entry} does not cover ${named}.`);
+      const pack = model.packs.find(({ id }) => id === (target as { pack?: string }).pack);
+      for (const { path, sha256 } of pack?.files ?? [])
+        world.check(covers.has(sha256), `The withholding of ${pack?.id} does not cover its file ${path}.`);
+      model.withholdings.set(entry, { entry, target, reason, covers });
+      if (pack) await noteParts(world, pack.id, reason);
+      return `${JSON.stringify(target)}, ${covers.size} objects`;
+    },
+  },
+  show: {
+    weight: 4,
+    isPlain: true,
+    can: ({ model }) => model.withholdings.size > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const { entry, target } = dice.one([...model.withholdings.values()]);
+      world.attempt = () => settle(world);
+      require(await node.asOwner('DELETE', '/manage/withheld', { json: targetOf(target) }), 200);
+      model.withholdings.delete(entry);
+      if (isSet(world, target)) await settle(world);
+      return JSON.stringify(target);
+    },
+  },
+  release: {
+    weight: 3,
+    isPlain: true,
+    can: ({ model }) => [...model.bytes.values()].some(({ state }) => state === 'held'),
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const held = dice.one([...model.bytes.values()].filter(({ state }) => state === 'held'));
+      const { sha256 } = held;
+      world.attempt = async () => {
+        if (
+          (await world.node.asOwner('GET', `/api/withheld/state?sha256=${sha256}`)).body.includes(
+            '"released":{',
+          )
+        )
+          held.state = 'released';
+      };
+      require(await node.asOwner('GET', `/manage/released/preview?sha256=${sha256}`), 200);
+      const json = { sha256, reason: dice.one(REASONS), note: 'Asked for.' };
+      require(await node.asOwner('POST', '/manage/released', { json }), 200, 201);
+      held.state = 'released';
+      return sha256;
+    },
+  },
+} satisfies Record<string, StepKind>;

@@ -1,0 +1,331 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { main } from '../../server/cli/main.ts';
+import type { NodeConfig } from '../../server/config.ts';
+import { openNode, type RunningNode } from '../../server/node.ts';
+import { keptChild } from '../support/keptChildren.ts';
+import { ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { createDataFolder } from '../support/store.ts';
+import { type Answer, Client, type Figures, NodeLost, textOf, Violation } from './client.ts';
+import { SimulatedClock } from './clock.ts';
+import { Dice } from './dice.ts';
+import { breakDisk, type Fault, mendDisk } from './disk.ts';
+import { Model } from './model.ts';
+import type { Content } from './steps/step.ts';
+
+/** Drafts with more bytes are published as sets, in parts of this size. */
+export const PACK_BYTES = 10_000;
+const START = Date.parse('2026-11-20T10:00:00.000Z');
+/** A process that is killed has its own clock; time goes on by this much until the next start. */
+const PROCESS_MS = 600_000;
+const HOOK = new URL('./disk.ts', import.meta.url).href;
+const CHILD = fileURLToPath(new URL('./killedNode.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
+/** A node under test that logs this has met something that it did not expect. */
+const TELLING = /unexpected|internal/i;
+
+export interface CommandResult {
+  code: number | null;
+  output: string;
+}
+
+/** The nodes of one simulation, what surrounds them, and the model of what they acknowledged. */
+export class World {
+  readonly root: string;
+  readonly figures: Figures;
+  readonly clock = new SimulatedClock(START);
+  readonly model = new Model();
+  readonly web: ScriptedWeb;
+  /** The data folder in which the archive is now. */
+  data: string;
+  node!: Client;
+  peer: Client | undefined;
+  peerData: string;
+  /** What the web has served at each path, or address of others. */
+  readonly served = new Map<string, Content[]>();
+  /** Whether the data folder has the key that decrypts what was withheld and sealed. */
+  hasOwnerKey = true;
+  /** What a step that was interrupted must find out about what it asked for. */
+  attempt: (() => Promise<unknown>) | undefined;
+  /** What the nodes logged as a warning or an error. */
+  readonly messages: string[] = [];
+  /** The count of folders, so that each has a name of its own. */
+  #folders = 0;
+  #opened = 0;
+  #running: RunningNode | undefined;
+  #runningPeer: RunningNode | undefined;
+  readonly #ids: Dice;
+  /** The built parts of the interface that evidence files contain. */
+  readonly #rendererFolder: string;
+
+  private constructor(
+    root: string,
+    seed: number,
+    figures: Figures,
+    web: ScriptedWeb,
+    rendererFolder: string,
+  ) {
+    this.#rendererFolder = rendererFolder;
+    this.root = root;
+    this.figures = figures;
+    this.web = web;
+    this.data = join(root, 'data');
+    this.peerData = join(root, 'peer');
+    this.#ids = new Dice(seed);
+  }
+
+  static async open(seed: number, figures: Figures, rendererFolder: string): Promise<World> {
+    const root = await mkdtemp(join(tmpdir(), 'strongroom-simulated-'));
+    const world = new World(root, seed, figures, await ScriptedWeb.open(), rendererFolder);
+    await world.start();
+    await world.settle();
+    return world;
+  }
+
+  /** A folder or a file of this run that does not exist yet. */
+  place(name: string): string {
+    this.#folders += 1;
+    return join(this.root, `${name}-${this.#folders}`);
+  }
+
+  #config(dataFolder: string): NodeConfig {
+    const ids = new Dice(this.#ids.seed() + this.#opened);
+    this.#opened += 1;
+    const log = (details: object, message: string) =>
+      void this.messages.push(`${message} ${inspect(details)}`);
+    return {
+      dataFolder,
+      port: 0,
+      collect: false,
+      audit: false,
+      copy: false,
+      prove: false,
+      follow: false,
+      derive: true,
+      idleMs: 0,
+      quickMs: 10_000,
+      packBytes: PACK_BYTES,
+      clock: this.clock,
+      random: (count) => ids.bytes(count),
+      log: { info: () => {}, warn: log, error: log },
+      networkPause: async () => null,
+      batteryLow: async () => false,
+      discovery: { addresses: [] },
+      startChild: keptChild,
+      rendererFolder: this.#rendererFolder,
+    };
+  }
+
+  /** Opens the archive in this process. */
+  async start(): Promise<void> {
+    await createDataFolder(this.data);
+    this.#running = await openNode(this.#config(this.data));
+    this.node = new Client(this.#running.url, await readFile(this.#running.tokenFile, 'utf8'), this.figures);
+  }
+
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.close();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** What a new archive needs: no pauses, and no limit that a long run meets. */
+  async settle(node = this.node): Promise<void> {
+    const settings = {
+      per_host_pause_ms: 0,
+      retry_delays_seconds: [],
+      gone_after_minutes: 0,
+      min_free_disk_gb: 0,
+      ip_writes_per_hour: 1_000_000,
+      ip_writes_per_day: 1_000_000,
+      site_writes_per_hour: 1_000_000,
+    };
+    this.require(await node.asOwner('PATCH', '/manage/settings', { json: settings }), 200);
+    const sharing = { mode: 'read', require_invitation: false };
+    this.require(await node.asOwner('PUT', '/manage/sharing', { json: sharing }), 200);
+  }
+
+  /** Requires a status of a response. */
+  readonly require = (answer: Answer, ...statuses: number[]): void => {
+    this.figures.assertions += 1;
+    if (!statuses.includes(answer.status))
+      throw new Violation(`Expected ${statuses.join(' or ')}, not ${answer.status}: ${textOf(answer)}`);
+  };
+
+  /** Requires something of the archive. */
+  check(holds: boolean, sentence: string | (() => string)): void {
+    this.figures.assertions += 1;
+    if (!holds) throw new Violation(typeof sentence === 'string' ? sentence : sentence());
+  }
+
+  /** The other node, opened when it is first needed. */
+  async withPeer(): Promise<Client> {
+    if (this.peer) return this.peer;
+    await createDataFolder(this.peerData);
+    this.#runningPeer = await openNode({ ...this.#config(this.peerData), derive: false });
+    const token = await readFile(this.#runningPeer.tokenFile, 'utf8');
+    this.peer = new Client(this.#runningPeer.url, token, this.figures);
+    await this.settle(this.peer);
+    return this.peer;
+  }
+
+  /** Opens the archive in another folder for a look, and closes it again. */
+  async look<Result>(folder: string, use: (node: Client) => Promise<Result>): Promise<Result> {
+    const running = await openNode(this.#config(folder));
+    try {
+      return await use(new Client(running.url, await readFile(running.tokenFile, 'utf8'), this.figures));
+    } finally {
+      await running.close();
+    }
+  }
+
+  /** Runs a command of `strongroom` in this process. */
+  async command(words: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
+    let output = '';
+    const streams = [process.stdout, process.stderr];
+    const kept = streams.map((stream) => Object.getOwnPropertyDescriptor(stream, 'write'));
+    const earlier = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+    Object.assign(process.env, env);
+    for (const stream of streams)
+      stream.write = (text: string | Uint8Array) => {
+        output += String(text);
+        return true;
+      };
+    try {
+      const code = await main([...words], { clock: this.clock });
+      return { code, output };
+    } finally {
+      for (const [index, stream] of streams.entries()) {
+        Reflect.deleteProperty(stream, 'write');
+        const before = kept[index];
+        if (before) Object.defineProperty(stream, 'write', before);
+      }
+      for (const [name, value] of Object.entries(earlier))
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+    }
+  }
+
+  /** Runs a command in a process that is killed at the n-th call that makes something durable below a folder. */
+  async killedCommand(words: readonly string[], folder: string, at: number): Promise<boolean> {
+    const env = await this.#order({ folder, at, does: 'kill', times: 1 });
+    const child = spawn(process.execPath, [`--import=${HOOK}`, CLI, ...words], { env, stdio: 'ignore' });
+    const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    if (signal !== null) this.figures.kills += 1;
+    return signal !== null;
+  }
+
+  async #order(fault: Fault): Promise<NodeJS.ProcessEnv> {
+    const control = this.place('fault');
+    await mkdir(control);
+    await writeFile(join(control, 'fault.json'), JSON.stringify(fault));
+    return { ...process.env, STRONGROOM_SIMULATED_FAULT: control };
+  }
+
+  /** Does something with the archive in a process of its own, which is killed at its n-th durable call, or at the end. */
+  async killed(at: number, use: () => Promise<unknown>): Promise<string> {
+    await this.stop();
+    const control = this.place('fault');
+    await mkdir(control);
+    const config = {
+      dataFolder: this.data,
+      packBytes: PACK_BYTES,
+      now: this.clock.now(),
+      seed: this.#ids.seed(),
+    };
+    const env = {
+      ...process.env,
+      STRONGROOM_SIMULATED_FAULT: control,
+      STRONGROOM_SIMULATED_NODE: JSON.stringify(config),
+    };
+    const child = spawn(process.execPath, [`--import=${HOOK}`, CHILD], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const exited = once(child, 'exit');
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const first = await lines.next();
+    if (first.done) throw new Violation(`The node did not start: ${stderr}`);
+    const { url, tokenFile } = JSON.parse(first.value) as { url: string; tokenFile: string };
+    await writeFile(
+      join(control, 'fault.json'),
+      JSON.stringify({ folder: this.data, at, does: 'kill', times: 1 }),
+    );
+    this.node = new Client(url, await readFile(tokenFile, 'utf8'), this.figures);
+    this.node.mayBeLost = true;
+    let said = 'killed after it';
+    try {
+      await use();
+    } catch (error) {
+      if (!(error instanceof NodeLost)) throw error;
+      said = `killed within ${error.message}`;
+    } finally {
+      child.kill('SIGKILL');
+      await exited;
+      this.clock.move(PROCESS_MS);
+    }
+    this.figures.kills += 1;
+    await this.start();
+    return said;
+  }
+
+  /** Does something while the disk fails from its n-th durable call on, and starts the node again. */
+  async onFailingDisk(fault: Omit<Fault, 'folder'>, use: () => Promise<unknown>): Promise<string> {
+    const failures = [500, 502, 503, 507];
+    this.node.mayFail = failures;
+    breakDisk({ ...fault, folder: this.data });
+    let said = 'done in spite of it';
+    try {
+      await use();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      said = error.message.slice(0, 120);
+    } finally {
+      const calls = mendDisk();
+      if (calls >= fault.at) this.figures.diskFaults += 1;
+    }
+    await this.restart();
+    return said;
+  }
+
+  beginAttempt(): void {
+    this.attempt = undefined;
+  }
+
+  /** Finds out what a step that was interrupted has brought about. */
+  async settleAttempt(): Promise<void> {
+    await this.attempt?.();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#runningPeer?.close();
+    await this.web.close();
+    await rm(this.root, { recursive: true, force: true });
+  }
+
+  unexpected(): string[] {
+    return this.messages.filter((message) => TELLING.test(message));
+  }
+}
+
+function inspect(details: object): string {
+  return Object.entries(details)
+    .map(
+      ([name, value]) =>
+        `${name}=${value instanceof Error ? (value.stack ?? value.message) : JSON.stringify(value)}`,
+    )
+    .join(' ');
+}
