@@ -62,7 +62,7 @@ async function requireBytes(world: World, node: Client, held: Held, dice: Dice):
     await node.asOwner('GET', path, { mayFail }),
   ];
   const said = () =>
-    `${path} (${held.state}${model.isWithheld(held.sha256) ? ', withheld' : ''}): visitors get ${asVisitor.status}, the owner ${asOwner.status}. ${standing}`;
+    `${path} (${held.state}${model.isWithheld(held.sha256) ? ', withheld' : ''}): visitors get ${asVisitor.status}, the owner ${asOwner.status}. ${standing} ${JSON.stringify(held.content.toString('latin1', 0, 150))}`;
   const standing = textOf(await node.asOwner('GET', `/api/withheld/state?sha256=${held.sha256}`));
   if (held.state === 'released') {
     world.check(asVisitor.status === 410 && asOwner.status === 410, said);

@@ -16,6 +16,9 @@ import { newPage, newText, type StepKind } from './step.ts';
 const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 const PAGES = ['/a', '/b', '/c', '/d', '/e', '/f'];
 
+/** Whether a page of the web is watched, and not only handed in or captured by others. */
+const isWatching = ({ model }: World) => model.sources.some(({ path }) => PAGES.includes(path));
+
 /** Puts another version of some pages on the web, or an older one, or a failure. */
 function changeWeb({ web, model, served }: World, dice: Dice): void {
   for (const path of dice.some(PAGES, dice.between(1, 4))) {
@@ -122,7 +125,7 @@ export const collectionSteps = {
   watch: {
     weight: 4,
     isPlain: true,
-    can: ({ model }) => model.sources.length < PAGES.length,
+    can: ({ model }) => PAGES.some((each) => !model.sources.some(({ path }) => path === each)),
     run: async (world, dice) => {
       const { node, model, web, require } = world;
       const path = dice.one(PAGES.filter((each) => !model.sources.some((source) => source.path === each)));
@@ -149,7 +152,7 @@ export const collectionSteps = {
   collect: {
     weight: 9,
     isPlain: true,
-    can: ({ model }) => model.sources.length > 0,
+    can: (world) => isWatching(world),
     run: async (world, dice) => {
       changeWeb(world, dice);
       world.clock.move(dice.between(60_000, 20 * 3_600_000));
@@ -227,12 +230,16 @@ export const collectionSteps = {
       // A part may be a file that others have too.
       const known = dice.chance(0.3) ? dice.pick([...model.bytes.values()]) : undefined;
       const css = Buffer.from(`p::after { content: "${style.marker}" }\n`);
-      const file = savedPage(url, [
-        { type: 'text/html', location: url, content: document.bytes },
-        { type: 'text/css', location: `${url}/style.css`, content: css },
-        ...(known ? [{ type: 'text/plain', location: `${url}/known`, content: known.content }] : []),
-        { type: 'text/plain', location: `${url}/own`, content: own.bytes },
-      ]);
+      const file = savedPage(
+        url,
+        [
+          { type: 'text/html', location: url, content: document.bytes },
+          { type: 'text/css', location: `${url}/style.css`, content: css },
+          ...(known ? [{ type: 'text/plain', location: `${url}/known`, content: known.content }] : []),
+          { type: 'text/plain', location: `${url}/own`, content: own.bytes },
+        ],
+        `----MultipartBoundary--${dice.letters(16)}----`,
+      );
       const isWithheld = !dice.chance(0.3);
       world.served.set(url, [document, { bytes: css, marker: style.marker }, own]);
       world.attempt = () => learnAfterFault(world);
