@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, jsonOf, textOf } from './client.ts';
 import type { Dice } from './dice.ts';
-import { markersIn, tracesIn } from './traces.ts';
 import type { Held, Kept } from './model.ts';
 import { readCheckpoint, requireConsistent } from './proofs.ts';
+import { markersIn, tracesIn } from './traces.ts';
 import { visit } from './visitor.ts';
 import type { World } from './world.ts';
 
@@ -30,7 +30,9 @@ export async function requireAll(
   await noteReleasedForAge(world, node);
   for (const held of dice.some([...model.bytes.values()], breadth.bytes))
     await requireBytes(world, node, held, dice);
-  for (const kept of dice.some(model.kept, breadth.records)) await requireRecord(world, node, kept);
+  // A descendant has no drafts.
+  const records = node === world.node ? model.kept : model.kept.filter(({ isLocal }) => !isLocal);
+  for (const kept of dice.some(records, breadth.records)) await requireRecord(world, node, kept);
   await requireStanding(world, node);
   figures.assertions += await visit(node, model, dice, breadth.ids);
 }
@@ -44,6 +46,8 @@ async function requireLedger(world: World, node: Client): Promise<void> {
     await requireConsistent(node, kept);
     world.figures.assertions += 1;
   }
+  // A descendant goes its own way.
+  if (node !== world.node) return;
   const checkpoint = await readCheckpoint(node).catch(() => undefined);
   if (checkpoint && model.checkpoints.at(-1)?.size !== checkpoint.size) model.checkpoints.push(checkpoint);
   // The first ones stay: what was kept longest ago says most.

@@ -28,8 +28,10 @@ export interface Kept {
   /** Members that the body has, or that one of its `items` has. */
   has: object;
   isItem?: boolean;
-  /** Only the owner may read it, and it is in no export. */
+  /** Only the owner may read it. */
   isPrivate?: boolean;
+  /** It is in no export. */
+  isLocal?: boolean;
 }
 
 export interface CopyOfArchive {
@@ -91,7 +93,9 @@ export class Model {
   captured: string[] = [];
   profiles: string[] = [];
   timestamps: string[] = [];
-  peerPacks: { id: string; files: string[] }[] = [];
+  peerPacks: { id: string; files: { path: string; content: Buffer; markers: readonly string[] }[] }[] = [];
+  /** The digests of what the peer may have got, because visitors could read it at a mirror. */
+  readonly givenAway = new Set<string>();
 
   keep(path: string, has: object, more: Omit<Kept, 'path' | 'has'> = {}): void {
     const known = this.kept.findIndex((each) => each.path === path && !each.isItem && !more.isItem);
@@ -162,9 +166,8 @@ export class Model {
   }
 
   /** The archive goes on in another folder: what is in no export is not there. */
-  leavePrivate(): void {
-    for (let at = this.kept.length - 1; at >= 0; at -= 1)
-      if (this.kept[at]?.isPrivate) this.kept.splice(at, 1);
+  leaveLocal(): void {
+    for (let at = this.kept.length - 1; at >= 0; at -= 1) if (this.kept[at]?.isLocal) this.kept.splice(at, 1);
     for (const { files } of this.drafts)
       for (const { markers } of files.values()) for (const marker of markers) this.secrets.delete(marker);
     this.copies = [];

@@ -6,6 +6,7 @@ import {
   EVIDENCE_STYLE,
   readEvidenceStyle,
 } from '../../renderer/inlineScripts.ts';
+import type { StoreAddress } from '../support/network/objectStore.ts';
 import type { Figures } from './client.ts';
 import { Dice } from './dice.ts';
 import { MOST, requireAll, requireDisk, requirePublicCopies, SAMPLE } from './invariants.ts';
@@ -36,6 +37,7 @@ export interface RunResult {
 export interface Surroundings {
   figures: Figures;
   rendererFolder: string;
+  store: StoreAddress | undefined;
 }
 
 const EVERY = 10;
@@ -47,21 +49,21 @@ export function newFigures(): Figures {
 }
 
 /** Builds what evidence files contain into a folder. */
-export async function surround(folder: string): Promise<Surroundings> {
+export async function surround(folder: string, store?: StoreAddress): Promise<Surroundings> {
   await mkdir(join(folder, 'evidence'), { recursive: true });
   await writeFile(join(folder, EVIDENCE_SCRIPT), await buildEvidenceScript());
   await writeFile(join(folder, EVIDENCE_STYLE), await readEvidenceStyle());
-  return { figures: newFigures(), rendererFolder: folder };
+  return { figures: newFigures(), rendererFolder: folder, store };
 }
 
 /** Runs so many steps that follow from a seed, or these. Everything that must hold is looked at after every ten and at the end. */
 export async function run(
   seed: number,
   count: number | readonly PlannedStep[],
-  { figures, rendererFolder }: Surroundings,
+  { figures, ...options }: Surroundings,
 ): Promise<RunResult> {
   const dice = new Dice(seed);
-  const world = await World.open(dice.seed(), figures, rendererFolder);
+  const world = await World.open(dice.seed(), figures, options);
   const steps: PlannedStep[] = [];
   const log: string[] = [];
   let fault: Error | undefined;

@@ -4,8 +4,8 @@ import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
 import { type Answer, type Client, textOf, Violation } from './client.ts';
 import type { Dice } from './dice.ts';
-import { markersIn } from './traces.ts';
 import type { Model } from './model.ts';
+import { markersIn } from './traces.ts';
 
 /*
  * A visitor asks every route that he may use, with ids that the archive has. Nothing that is hidden may be in an answer.

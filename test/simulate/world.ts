@@ -9,6 +9,7 @@ import { main } from '../../server/cli/main.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { keptChild } from '../support/keptChildren.ts';
+import type { StoreAddress } from '../support/network/objectStore.ts';
 import { ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { createDataFolder } from '../support/store.ts';
 import { type Answer, Client, type Figures, NodeLost, textOf, Violation } from './client.ts';
@@ -18,6 +19,8 @@ import { breakDisk, type Fault, mendDisk } from './disk.ts';
 import { Model } from './model.ts';
 import type { Content } from './steps/step.ts';
 
+/** The bucket in which copies are. */
+export const BUCKET = 'simulated';
 /** Drafts with more bytes are published as sets, in parts of this size. */
 export const PACK_BYTES = 10_000;
 const START = Date.parse('2026-11-20T10:00:00.000Z');
@@ -28,6 +31,11 @@ const CHILD = fileURLToPath(new URL('./killedNode.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
 /** A node under test that logs this has met something that it did not expect. */
 const TELLING = /unexpected|internal/i;
+
+export interface WorldOptions {
+  rendererFolder: string;
+  store: StoreAddress | undefined;
+}
 
 export interface CommandResult {
   code: number | null;
@@ -46,6 +54,9 @@ export class World {
   node!: Client;
   peer: Client | undefined;
   peerData: string;
+  /** An object store, if this machine has one, and the bucket in it. */
+  readonly store: StoreAddress | undefined;
+  readonly bucket = BUCKET;
   /** What the web has served at each path, or address of others. */
   readonly served = new Map<string, Content[]>();
   /** Whether the data folder has the key that decrypts what was withheld and sealed. */
@@ -68,9 +79,10 @@ export class World {
     seed: number,
     figures: Figures,
     web: ScriptedWeb,
-    rendererFolder: string,
+    { rendererFolder, store }: WorldOptions,
   ) {
     this.#rendererFolder = rendererFolder;
+    this.store = store;
     this.root = root;
     this.figures = figures;
     this.web = web;
@@ -79,19 +91,19 @@ export class World {
     this.#ids = new Dice(seed);
   }
 
-  static async open(seed: number, figures: Figures, rendererFolder: string): Promise<World> {
+  static async open(seed: number, figures: Figures, options: WorldOptions): Promise<World> {
     const root = await mkdtemp(join(tmpdir(), 'strongroom-simulated-'));
-    const world = new World(root, seed, figures, await ScriptedWeb.open(), rendererFolder);
+    const world = new World(root, seed, figures, await ScriptedWeb.open(), options);
     await world.start();
     await world.settle();
     return world;
   }
 
   /** A folder or a file of this run that does not exist yet. */
-  place(name: string): string {
+  readonly place = (name: string): string => {
     this.#folders += 1;
     return join(this.root, `${name}-${this.#folders}`);
-  }
+  };
 
   #config(dataFolder: string): NodeConfig {
     const ids = new Dice(this.#ids.seed() + this.#opened);
@@ -139,6 +151,16 @@ export class World {
     await this.start();
   }
 
+  /** The archive goes on in this folder, which has only what an export has. */
+  async adopt(folder: string): Promise<void> {
+    await this.stop();
+    this.data = folder;
+    this.model.leaveLocal();
+    this.hasOwnerKey = false;
+    await this.start();
+    await this.settle();
+  }
+
   /** What a new archive needs: no pauses, and no limit that a long run meets. */
   async settle(node = this.node): Promise<void> {
     const settings = {
@@ -163,10 +185,10 @@ export class World {
   };
 
   /** Requires something of the archive. */
-  check(holds: boolean, sentence: string | (() => string)): void {
+  readonly check = (holds: boolean, sentence: string | (() => string)): void => {
     this.figures.assertions += 1;
     if (!holds) throw new Violation(typeof sentence === 'string' ? sentence : sentence());
-  }
+  };
 
   /** The other node, opened when it is first needed. */
   async withPeer(): Promise<Client> {
@@ -216,13 +238,18 @@ export class World {
     }
   }
 
-  /** Runs a command in a process that is killed at the n-th call that makes something durable below a folder. */
-  async killedCommand(words: readonly string[], folder: string, at: number): Promise<boolean> {
-    const env = await this.#order({ folder, at, does: 'kill', times: 1 });
+  /** Runs a command in a process that is killed at the n-th call that makes something durable below a folder. Returns its exit code, or null. */
+  async killedCommand(
+    words: readonly string[],
+    folder: string,
+    at: number,
+    more: NodeJS.ProcessEnv = {},
+  ): Promise<number | null> {
+    const env = { ...(await this.#order({ folder, at, does: 'kill', times: 1 })), ...more };
     const child = spawn(process.execPath, [`--import=${HOOK}`, CLI, ...words], { env, stdio: 'ignore' });
-    const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    if (signal !== null) this.figures.kills += 1;
-    return signal !== null;
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code === null) this.figures.kills += 1;
+    return code;
   }
 
   async #order(fault: Fault): Promise<NodeJS.ProcessEnv> {

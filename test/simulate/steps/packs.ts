@@ -4,8 +4,8 @@ import type { SetManifest } from '../../../shared/archive/set.ts';
 import { STUDY_TRANSITIONS, type StudyStatus } from '../../../shared/archive/study.ts';
 import { type Answer, codeOf, jsonOf, Violation } from '../client.ts';
 import type { Dice } from '../dice.ts';
-import { newMarker } from '../traces.ts';
 import { digestOf, type Held } from '../model.ts';
+import { newMarker } from '../traces.ts';
 import { PACK_BYTES, type World } from '../world.ts';
 import { newText, type StepKind } from './step.ts';
 
@@ -188,7 +188,7 @@ export const packSteps = {
       const { id } = jsonOf<{ id: string }>(answer);
       const draft = { id, files: new Map<string, Held>() };
       model.drafts.push(draft);
-      model.keep(`/manage/drafts/${id}`, { id }, { isPrivate: true });
+      model.keep(`/manage/drafts/${id}`, { id }, { isPrivate: true, isLocal: true });
       for (const file of newFiles(dice)) await putFile(world, draft, file);
       return id;
     },

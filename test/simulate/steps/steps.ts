@@ -1,11 +1,25 @@
+import { archiveSteps } from './archive.ts';
 import { collectionSteps } from './collection.ts';
+import { copySteps } from './copies.ts';
+import { damageSteps } from './damage.ts';
 import { findingSteps } from './findings.ts';
 import { nodeSteps } from './node.ts';
 import { packSteps } from './packs.ts';
+import { peerSteps } from './peers.ts';
 import type { StepKind } from './step.ts';
 import { withholdingSteps } from './withholding.ts';
 
-const ALL = { ...packSteps, ...collectionSteps, ...withholdingSteps, ...findingSteps, ...nodeSteps };
+const ALL = {
+  ...packSteps,
+  ...collectionSteps,
+  ...withholdingSteps,
+  ...findingSteps,
+  ...nodeSteps,
+  ...copySteps,
+  ...damageSteps,
+  ...peerSteps,
+  ...archiveSteps,
+};
 
 export type StepName = keyof typeof ALL;
 /** Every kind of step. */

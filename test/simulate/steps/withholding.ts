@@ -78,7 +78,10 @@ export const withholdingSteps = {
       if (named) world.check(covers.has(named), `The withholding ${entry} does not cover ${named}.`);
       const pack = model.packs.find(({ id }) => id === (target as { pack?: string }).pack);
       for (const { path, sha256 } of pack?.files ?? [])
-        world.check(covers.has(sha256), `The withholding of ${pack?.id} does not cover its file ${path}.`);
+        world.check(
+          covers.has(sha256) || model.bytes.get(sha256)?.state === 'released',
+          `The withholding of ${pack?.id} does not cover its file ${path}.`,
+        );
       model.withholdings.set(entry, { entry, target, reason, covers });
       if (pack) await noteParts(world, pack.id, reason);
       return `${JSON.stringify(target)}, ${covers.size} objects`;
