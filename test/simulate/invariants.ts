@@ -83,6 +83,10 @@ async function requireBytes(world: World, node: Client, held: Held, dice: Dice):
   if (held.content.length > 1) await requireRange(world, node, path, held, isWithheld, dice);
 }
 
+/** The same for the node as it is. */
+export const requireBytesOf = (world: World, held: Held, dice: Dice) =>
+  requireBytes(world, world.node, held, dice);
+
 async function requireRange(
   world: World,
   node: Client,

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import buildWorkers from '../support/buildWorkers.ts';
+import { installObjectStore, type ObjectStore, openObjectStore } from '../support/network/objectStore.ts';
+import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
+import { closeTestNodes } from '../support/node.ts';
 import { type PlannedStep, type RunResult, run, type Surroundings, surround } from './run.ts';
 import { shrink } from './shrink.ts';
+import { BUCKET } from './world.ts';
 
 const HELP = `Usage: npm run simulate -- [options]
 
@@ -15,6 +19,7 @@ Does random steps with an archive, its copies and a peer, and compares everythin
   --steps N   the steps of each run (default: 60)
   --replay S  does these steps instead, as a failing run prints them
   --shrink    looks for a shorter list of steps that fails in the same way
+  --bucket    also keeps copies in a bucket of an object store, which is installed if it is not there
   --list      prints what each step did
   --help      prints this
 
@@ -27,6 +32,7 @@ const { values } = parseArgs({
     steps: { type: 'string', default: '60' },
     replay: { type: 'string' },
     shrink: { type: 'boolean', default: false },
+    bucket: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -45,7 +51,8 @@ else process.exitCode = await simulate();
 async function simulate(): Promise<number> {
   const remove = await buildWorkers();
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-simulate-'));
-  const surroundings = await surround(folder);
+  const store = values.bucket ? await openStore() : undefined;
+  const surroundings = await surround(folder, store);
   const failed: number[] = [];
   try {
     const first = Number(values.seed);
@@ -66,6 +73,9 @@ async function simulate(): Promise<number> {
     }
   } finally {
     await remove();
+    await closeTimestampAuthorities();
+    await closeTestNodes();
+    await store?.close();
     await rm(folder, { recursive: true });
   }
   const { steps, requests, kills, diskFaults, assertions } = surroundings.figures;
@@ -74,6 +84,13 @@ async function simulate(): Promise<number> {
   );
   if (failed.length > 0) console.log(`Failed: ${failed.join(' ')}`);
   return failed.length > 0 ? 1 : 0;
+}
+
+async function openStore(): Promise<ObjectStore> {
+  if (!installObjectStore()) throw new Error('This machine has no object store.');
+  const store = await openObjectStore();
+  await store.createBucket(BUCKET);
+  return store;
 }
 
 function report({ seed, fault, steps, messages }: RunResult): void {

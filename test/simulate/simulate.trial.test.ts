@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { expect, test } from 'vitest';
-import { temporaryFolder } from '../support/node.ts';
+import { afterAll, expect, inject, test } from 'vitest';
+import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { sharedObjectStore } from '../support/trials.ts';
 import { KEPT } from './kept.ts';
 import { run, type Surroundings, surround } from './run.ts';
+import { BUCKET } from './world.ts';
 
 const SEEDS = 8;
 const STEPS = 60;
@@ -21,7 +24,17 @@ function newSeeds(): number[] {
 }
 
 let surroundings: Promise<Surroundings> | undefined;
-const around = () => (surroundings ??= temporaryFolder().then(surround));
+const around = () =>
+  (surroundings ??= (async () => {
+    const store = sharedObjectStore();
+    await store?.createBucket(BUCKET);
+    await store?.close();
+    return surround(await temporaryFolder(), inject('objectStore'));
+  })());
+afterAll(async () => {
+  await closeTimestampAuthorities();
+  await closeTestNodes();
+});
 
 test.each(newSeeds())(`seed %i: what was acknowledged holds after ${STEPS} steps`, async (seed) => {
   const { fault, log, steps } = await run(seed, STEPS, await around());

@@ -11,6 +11,7 @@ import { openNode, type RunningNode } from '../../server/node.ts';
 import { keptChild } from '../support/keptChildren.ts';
 import type { StoreAddress } from '../support/network/objectStore.ts';
 import { ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { TimestampAuthority } from '../support/network/timestampAuthority.ts';
 import { createDataFolder } from '../support/store.ts';
 import { type Answer, Client, type Figures, NodeLost, textOf, Violation } from './client.ts';
 import { SimulatedClock } from './clock.ts';
@@ -31,6 +32,8 @@ const CHILD = fileURLToPath(new URL('./killedNode.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
 /** A node under test that logs this has met something that it did not expect. */
 const TELLING = /unexpected|internal/i;
+
+let authority: Promise<TimestampAuthority> | undefined;
 
 export interface WorldOptions {
   rendererFolder: string;
@@ -325,6 +328,17 @@ export class World {
     }
     await this.restart();
     return said;
+  }
+
+  /** Where the node serves HTTPS. */
+  tls(): { url: string } | undefined {
+    return this.#running?.tls;
+  }
+
+  /** A timestamp authority, made when it is first needed and shared by all runs: its keys take a while. */
+  authority(): Promise<TimestampAuthority> {
+    authority ??= TimestampAuthority.open();
+    return authority;
   }
 
   beginAttempt(): void {

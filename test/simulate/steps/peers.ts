@@ -10,7 +10,7 @@ import { formOf, newFiles, newRecord } from './packs.ts';
 import type { StepKind } from './step.ts';
 
 /** Makes one node a peer of another one, unless it is already. Returns its id there. */
-async function peerOf(world: World, node: Client, other: Client): Promise<string> {
+export async function peerOf(world: World, node: Client, other: Client): Promise<string> {
   const listed = jsonOf<{ items: { id: string; url: string }[] }>(await node.asOwner('GET', '/manage/peers'));
   const key = (await other.asVisitor('/api/ledger/key')).body.toString().trim();
   const known = (listed.items as { id: string; url: string; key: string }[]).find((peer) => peer.key === key);

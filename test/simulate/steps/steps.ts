@@ -6,6 +6,8 @@ import { findingSteps } from './findings.ts';
 import { nodeSteps } from './node.ts';
 import { packSteps } from './packs.ts';
 import { peerSteps } from './peers.ts';
+import { proofSteps } from './proof.ts';
+import { readerSteps } from './readers.ts';
 import type { StepKind } from './step.ts';
 import { withholdingSteps } from './withholding.ts';
 
@@ -18,6 +20,8 @@ const ALL = {
   ...copySteps,
   ...damageSteps,
   ...peerSteps,
+  ...proofSteps,
+  ...readerSteps,
   ...archiveSteps,
 };
 
