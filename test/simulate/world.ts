@@ -64,6 +64,8 @@ export class World {
   readonly served = new Map<string, Content[]>();
   /** Whether the data folder has the key that decrypts what was withheld and sealed. */
   hasOwnerKey = true;
+  /** Whether the archive has the key with which it began, which the peer cosigns. */
+  isFirstLog = true;
   /** What a step that was interrupted must find out about what it asked for. */
   attempt: (() => Promise<unknown>) | undefined;
   /** What the nodes logged as a warning or an error. */
@@ -160,6 +162,7 @@ export class World {
     this.data = folder;
     this.model.leaveLocal();
     this.hasOwnerKey = false;
+    this.isFirstLog = false;
     await this.start();
     await this.settle();
   }

@@ -164,6 +164,7 @@ export const archiveSteps = {
       world.check(isThere, () => `A move ended with ${code}: ${output}`);
       world.data = to;
       await world.start();
+      world.require(await world.node.asOwner('DELETE', '/manage/data-folder/old'), 204, 200);
       return `${ended === null ? 'killed once, ' : ''}exit code ${code}`;
     },
   },
@@ -173,7 +174,7 @@ export const archiveSteps = {
       await world.stop();
       const said = await run(world, ['key', '--renew', '--data', world.data]);
       await world.start();
-      for (const copy of world.model.copies) copy.hasKey = false;
+      forgetKey(world);
       return said.split('\n')[0] ?? '';
     },
   },
@@ -201,11 +202,17 @@ export const archiveSteps = {
       world.check(isRefused, 'A node opened a database that is behind what it had acknowledged.');
       const said = await run(world, ['key', '--accept-rollback', '--data', data]);
       await world.start();
-      for (const copy of world.model.copies) copy.hasKey = false;
+      forgetKey(world);
       return said.split('\n')[0] ?? textOf(lost);
     },
   },
 } satisfies Record<string, StepKind>;
+
+/** The archive has another key than the peer and the copies know. */
+function forgetKey(world: World): void {
+  for (const copy of world.model.copies) copy.hasKey = false;
+  world.isFirstLog = false;
+}
 
 /** The file with the key that decrypts what is withheld; undefined if there is none yet. */
 async function ownerKey({ data }: World): Promise<string | undefined> {

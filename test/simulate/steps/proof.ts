@@ -29,7 +29,7 @@ export const proofSteps = {
   /** The peer cosigns the checkpoints of this node, and the checkpoint says so. */
   witness: {
     weight: 2,
-    can: hasEntries,
+    can: (world) => hasEntries(world) && world.isFirstLog,
     run: async (world) => {
       const { node, require, check } = world;
       const peer = await world.withPeer();
