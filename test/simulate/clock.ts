@@ -2,8 +2,8 @@ import { type Clock, systemClock } from '../../shared/values/clock.ts';
 
 /** Who sleeps longer than this waits until a step moves the clock. */
 const LONGEST_NAP_MS = 30_000;
-/** How long a nap takes in real time. */
-const NAP_MS = 2;
+/** How long a nap takes in real time at most. */
+const NAP_MS = 100;
 
 /** A clock that moves with the steps of a simulation. Pauses between attempts take no time; schedules wait for a step. */
 export class SimulatedClock implements Clock {
