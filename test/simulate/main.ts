@@ -19,6 +19,7 @@ Does random steps with an archive, its copies and a peer, and compares everythin
   --steps N   the steps of each run (default: 60)
   --replay S  does these steps instead, as a failing run prints them
   --shrink    looks for a shorter list of steps that fails in the same way
+  --browser   also captures pages as a browser draws them, which takes seconds each
   --bucket    also keeps copies in a bucket of an object store, which is installed if it is not there
   --list      prints what each step did
   --help      prints this
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     steps: { type: 'string', default: '60' },
     replay: { type: 'string' },
     shrink: { type: 'boolean', default: false },
+    browser: { type: 'boolean', default: false },
     bucket: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -52,7 +54,7 @@ async function simulate(): Promise<number> {
   const remove = await buildWorkers();
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-simulate-'));
   const store = values.bucket ? await openStore() : undefined;
-  const surroundings = await surround(folder, store);
+  const surroundings = { ...(await surround(folder, store)), hasBrowser: values.browser };
   const failed: number[] = [];
   try {
     const first = Number(values.seed);

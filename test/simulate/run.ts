@@ -11,7 +11,7 @@ import type { Figures } from './client.ts';
 import { Dice } from './dice.ts';
 import { MOST, requireAll, requireDisk, requirePublicCopies, SAMPLE } from './invariants.ts';
 import { STEP_NAMES, STEPS, type StepName } from './steps/steps.ts';
-import { World } from './world.ts';
+import { World, type WorldOptions } from './world.ts';
 
 /** A step as it is written down: it does the same again in an archive of the same state. */
 export interface PlannedStep {
@@ -34,10 +34,8 @@ export interface RunResult {
 }
 
 /** What several runs share. */
-export interface Surroundings {
+export interface Surroundings extends WorldOptions {
   figures: Figures;
-  rendererFolder: string;
-  store: StoreAddress | undefined;
 }
 
 const EVERY = 10;
@@ -53,7 +51,7 @@ export async function surround(folder: string, store?: StoreAddress): Promise<Su
   await mkdir(join(folder, 'evidence'), { recursive: true });
   await writeFile(join(folder, EVIDENCE_SCRIPT), await buildEvidenceScript());
   await writeFile(join(folder, EVIDENCE_STYLE), await readEvidenceStyle());
-  return { figures: newFigures(), rendererFolder: folder, store };
+  return { figures: newFigures(), rendererFolder: folder, store, hasBrowser: false };
 }
 
 /** Runs so many steps that follow from a seed, or these. Everything that must hold is looked at after every ten and at the end. */

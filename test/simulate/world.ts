@@ -38,6 +38,8 @@ let authority: Promise<TimestampAuthority> | undefined;
 export interface WorldOptions {
   rendererFolder: string;
   store: StoreAddress | undefined;
+  /** Whether pages are drawn. */
+  hasBrowser: boolean;
 }
 
 export interface CommandResult {
@@ -66,6 +68,8 @@ export class World {
   hasOwnerKey = true;
   /** Whether the archive has the key with which it began, which the peer cosigns. */
   isFirstLog = true;
+  /** Whether pages are drawn, which takes seconds each. */
+  readonly hasBrowser: boolean;
   /** What a step that was interrupted must find out about what it asked for. */
   attempt: (() => Promise<unknown>) | undefined;
   /** What the nodes logged as a warning or an error. */
@@ -84,10 +88,11 @@ export class World {
     seed: number,
     figures: Figures,
     web: ScriptedWeb,
-    { rendererFolder, store }: WorldOptions,
+    { rendererFolder, store, hasBrowser }: WorldOptions,
   ) {
     this.#rendererFolder = rendererFolder;
     this.store = store;
+    this.hasBrowser = hasBrowser;
     this.root = root;
     this.figures = figures;
     this.web = web;

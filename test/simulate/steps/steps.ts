@@ -1,4 +1,5 @@
 import { archiveSteps } from './archive.ts';
+import { browserSteps } from './browser.ts';
 import { collectionSteps } from './collection.ts';
 import { copySteps } from './copies.ts';
 import { damageSteps } from './damage.ts';
@@ -22,6 +23,7 @@ const ALL = {
   ...peerSteps,
   ...proofSteps,
   ...readerSteps,
+  ...browserSteps,
   ...archiveSteps,
 };
 
