@@ -16,7 +16,7 @@ export const proofSteps = {
       const settings = { timestamp_authorities: [url] };
       require(await node.asOwner('PATCH', '/manage/settings', { json: settings }), 200);
       const answer = await node.asOwner('POST', '/manage/timestamps', { mayFail: [502] });
-      require(answer, 200);
+      require(answer, 200, 201);
       const { items, failed } = jsonOf<{ items: { id: number | string }[]; failed: unknown[] }>(answer);
       check(failed.length === 0, () => `The authority gave no timestamp: ${JSON.stringify(failed)}`);
       for (const { id } of items) {
