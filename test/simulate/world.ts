@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { main } from '../../server/cli/main.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
+import { FaultPlan } from '../support/copies/flakyTarget.ts';
 import { keptChild } from '../support/keptChildren.ts';
 import type { StoreAddress } from '../support/network/objectStore.ts';
 import { ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -70,6 +71,8 @@ export class World {
   isFirstLog = true;
   /** Whether pages are drawn, which takes seconds each. */
   readonly hasBrowser: boolean;
+  /** What goes wrong in the places of copies. */
+  readonly copiesPlan = new FaultPlan();
   /** What a step that was interrupted must find out about what it asked for. */
   attempt: (() => Promise<unknown>) | undefined;
   /** What the nodes logged as a warning or an error. */
@@ -138,6 +141,7 @@ export class World {
       networkPause: async () => null,
       batteryLow: async () => false,
       discovery: { addresses: [] },
+      aroundCopies: this.copiesPlan.around,
       startChild: keptChild,
       rendererFolder: this.#rendererFolder,
     };

@@ -4,6 +4,7 @@ import { collectionSteps } from './collection.ts';
 import { copySteps } from './copies.ts';
 import { damageSteps } from './damage.ts';
 import { findingSteps } from './findings.ts';
+import { flakySteps } from './flaky.ts';
 import { nodeSteps } from './node.ts';
 import { packSteps } from './packs.ts';
 import { peerSteps } from './peers.ts';
@@ -21,6 +22,7 @@ const ALL = {
   ...copySteps,
   ...damageSteps,
   ...peerSteps,
+  ...flakySteps,
   ...proofSteps,
   ...readerSteps,
   ...browserSteps,
