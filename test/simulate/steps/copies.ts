@@ -89,6 +89,8 @@ export const copySteps = {
     can: hasSynced,
     run: async (world, dice) => {
       const copy = dice.one(world.model.copies.filter(isSynced));
+      // What was withheld since the last sync is in the clear until the next one.
+      await sync(world, copy);
       const found = await check(world, copy);
       world.check(found.ok, () => `A check of an intact copy found ${JSON.stringify(found)}.`);
       return `${found.checked} files`;
@@ -99,6 +101,7 @@ export const copySteps = {
     can: hasSynced,
     run: async (world, dice) => {
       const copy = dice.one(world.model.copies.filter(isSynced));
+      await sync(world, copy);
       const { words, env } = addressOf(world, copy);
       const { code, output } = await world.command(['verify', ...words], env);
       const isComplete = [...world.model.bytes.values()].every(({ state }) => state !== 'gone');
@@ -114,6 +117,7 @@ export const copySteps = {
     can: (world) => inFolders(world).some(isSynced),
     run: async (world, dice) => {
       const copy = dice.one(inFolders(world).filter(isSynced));
+      await sync(world, copy);
       // What has been offloaded is nowhere else.
       const file = await damageFile(world, copy, dice);
       if (!file) return 'nothing to damage';
