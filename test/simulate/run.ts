@@ -115,7 +115,7 @@ async function take(world: World, { kind, seed, kill, fail }: PlannedStep): Prom
   };
   if (kill !== undefined) said = `${await world.killed(kill, use)} ${said}`;
   else if (fail !== undefined)
-    said = `${await world.onFailingDisk({ at: fail, does: 'EIO', times: 2 }, use)} ${said}`;
+    said = `${await world.onFailingDisk({ at: fail, does: fail % 2 === 0 ? 'ENOSPC' : 'EIO', times: 2 }, use)} ${said}`;
   else await use();
   if (kill !== undefined || fail !== undefined) await world.settleAttempt();
   world.model.noteHidden();

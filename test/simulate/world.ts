@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -208,12 +209,21 @@ export class World {
   /** The other node, opened when it is first needed. */
   async withPeer(): Promise<Client> {
     if (this.peer) return this.peer;
+    const isNew = !existsSync(this.peerData);
     await createDataFolder(this.peerData);
     this.#runningPeer = await openNode({ ...this.#config(this.peerData), derive: false });
     const token = await readFile(this.#runningPeer.tokenFile, 'utf8');
     this.peer = new Client(this.#runningPeer.url, token, this.figures);
-    await this.settle(this.peer);
+    if (isNew) await this.settle(this.peer);
     return this.peer;
+  }
+
+  /** The other node is away, as without a network, until it is asked for again. */
+  async losePeer(): Promise<void> {
+    const running = this.#runningPeer;
+    this.#runningPeer = undefined;
+    this.peer = undefined;
+    await running?.close();
   }
 
   /** Opens the archive in another folder for a look, and closes it again. */

@@ -1,6 +1,6 @@
 import type { Pack } from '../../../shared/archive/pack.ts';
 import type { MirrorResult } from '../../../shared/node/peer.ts';
-import { type Client, codeOf, jsonOf } from '../client.ts';
+import { type Client, codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
 import { digestOf } from '../model.ts';
@@ -109,6 +109,21 @@ export const peerSteps = {
       const result = await mirror(world, world.node, await peerOf(world, world.node, peer));
       await noteMirrored(world);
       return `${result.packs} packs, ${result.objects} objects, refused ${JSON.stringify(result.refused)}`;
+    },
+  },
+  /** The network to the peer is lost. */
+  mirrorLostPeer: {
+    weight: 1,
+    can: ({ model, peer }) => peer !== undefined && model.peerPacks.length > 0,
+    run: async (world) => {
+      const id = await peerOf(world, world.node, await world.withPeer());
+      await world.losePeer();
+      const json = { packs: true, sources: true };
+      const path = `/manage/peers/${id}/mirror?wait=true`;
+      const answer = await world.node.asOwner('POST', path, { json, mayFail: [502, 503] });
+      world.require(answer, 502, 503);
+      await noteMirrored(world);
+      return textOf(answer).slice(0, 150);
     },
   },
   mirroredByPeer: {
