@@ -20,7 +20,7 @@ test('every command does, too', async () => {
   const { stdout } = await runHere(['--help']);
   const commands = [...stdout.matchAll(/^ {2}(\S+) {2}/gm)].map(([, name]) => name);
   expect(commands).toEqual(expect.arrayContaining(['serve', 'export']));
-  expect(Object.keys(COMMAND_COVERAGE).sort()).toEqual(commands.sort());
+  expect(new Set(Object.keys(COMMAND_COVERAGE))).toEqual(new Set(commands));
 });
 
 test('the named steps exist', () => {

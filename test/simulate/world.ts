@@ -249,7 +249,7 @@ export class World {
         return true;
       };
     try {
-      const code = await main([...words], { clock: this.clock });
+      const code = await main([...words], { clock: this.clock, rendererFolder: this.#rendererFolder });
       return { code, output };
     } finally {
       for (const [index, stream] of streams.entries()) {
