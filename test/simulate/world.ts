@@ -26,7 +26,6 @@ import type { Content } from './steps/step.ts';
 export const BUCKET = 'simulated';
 /** Drafts with more bytes are published as sets, in parts of this size. */
 export const PACK_BYTES = 10_000;
-const START = Date.parse('2026-11-20T10:00:00.000Z');
 /** A process that is killed has its own clock; time goes on by this much until the next start. */
 const PROCESS_MS = 600_000;
 const HOOK = new URL('./disk.ts', import.meta.url).href;
@@ -53,7 +52,8 @@ export interface CommandResult {
 export class World {
   readonly root: string;
   readonly figures: Figures;
-  readonly clock = new SimulatedClock(START);
+  /** Begins now: commands that a person types, and authorities, have the clock of the machine. */
+  readonly clock = new SimulatedClock(Date.now());
   readonly model = new Model();
   readonly web: ScriptedWeb;
   /** The data folder in which the archive is now. */
