@@ -104,10 +104,11 @@ export const withholdingSteps = {
   release: {
     weight: 3,
     isPlain: true,
-    can: ({ model }) => [...model.bytes.values()].some(({ state }) => state === 'held'),
+    can: ({ model }) => [...model.bytes.values()].some(({ state }) => state !== 'released'),
     run: async (world, dice) => {
       const { node, model, require } = world;
-      const held = dice.one([...model.bytes.values()].filter(({ state }) => state === 'held'));
+      // Also what is damaged: what is left of it must not stay.
+      const held = dice.one([...model.bytes.values()].filter(({ state }) => state !== 'released'));
       const { sha256 } = held;
       world.attempt = async () => {
         if (
