@@ -153,7 +153,9 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   browsePeerPacks: { none: 'It shows what a peer has, and keeps nothing.' },
   browsePeerEvents: { none: 'It shows what a peer has, and keeps nothing.' },
   readPeerEvidence: STATE,
-  mirrorPeer: ['mirrorPeer', 'mirroredByPeer'],
+  listPeerProposals: 'decideProposals',
+  decidePeerProposal: 'decideProposals',
+  mirrorPeer: ['mirrorPeer', 'mirrorLostPeer', 'mirroredByPeer'],
   repairFromPeers: 'damageAndRepair',
   answerObservation: {
     none: 'It fetches for a peer and keeps only what it signed; the tests of peers use it.',

@@ -8,6 +8,7 @@ import type { World } from '../world.ts';
 import { noteWithholdings } from './collection.ts';
 import { formOf, newFiles, newRecord } from './packs.ts';
 import type { StepKind } from './step.ts';
+import { settle } from './withholding.ts';
 
 /** Makes one node a peer of another one, unless it is already. Returns its id there. */
 export async function peerOf(world: World, node: Client, other: Client): Promise<string> {
@@ -124,6 +125,27 @@ export const peerSteps = {
       world.require(answer, 502, 503);
       await noteMirrored(world);
       return textOf(answer).slice(0, 150);
+    },
+  },
+  /** The owner takes or leaves what the peer withholds and this archive has otherwise. */
+  decideProposals: {
+    weight: 2,
+    can: ({ model, peer }) => peer !== undefined && model.peerPacks.length > 0,
+    run: async (world, dice) => {
+      const { node, require } = world;
+      const id = await peerOf(world, node, await world.withPeer());
+      const listed = await node.asOwner('GET', `/manage/peers/${id}/proposals`);
+      require(listed, 200);
+      const { items } = jsonOf<{ items: { number: number }[] }>(listed);
+      for (const { number } of items) {
+        const json = { decision: dice.one(['take', 'leave']) };
+        require(await node.asOwner('POST', `/manage/peers/${id}/proposals/${number}`, {
+          json,
+        }), 200, 410, 422);
+      }
+      // The owner has chosen, so this is the standing from here on.
+      await settle(world);
+      return `${items.length} proposals`;
     },
   },
   mirroredByPeer: {

@@ -23,7 +23,7 @@ function newTarget({ model }: World, dice: Dice): object | undefined {
 const sameTarget = (left: object, right: object) => JSON.stringify(left) === JSON.stringify(right);
 
 /** What was asked for may have been recorded, although it was not answered. */
-async function settle(world: World): Promise<void> {
+export async function settle(world: World): Promise<void> {
   const { model } = world;
   const answer = await world.node.asVisitor('/api/withheld?limit=500');
   const { items } = jsonOf<{ items: { ledger_entry: number }[] }>(answer);
