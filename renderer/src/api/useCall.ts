@@ -145,7 +145,8 @@ const OUTDATED_READS = {
   contactPeer: PEER_READS,
   removePeer: PEER_READS,
   setSourceObservers: ['readSourceObservers'],
-  mirrorPeer: ['listPeers', 'readPeer', 'browsePeerPacks', 'browsePeerEvents'],
+  decidePeerProposal: [...BYTE_READS, 'listPeerProposals', 'listPeers', 'readPeer'],
+  mirrorPeer: ['listPeers', 'readPeer', 'listPeerProposals', 'browsePeerPacks', 'browsePeerEvents'],
 } as const satisfies { readonly [Name in RouteName]?: readonly RouteName[] };
 
 /** A route that changes what the node holds, and of which is known what it changes. */

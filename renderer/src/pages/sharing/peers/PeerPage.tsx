@@ -12,6 +12,7 @@ import { SearchField } from '../../../components/forms/filters.tsx';
 import { ItemPage, Page, Section } from '../../../components/layout/Page.tsx';
 import { formatBytes } from '../../../format.ts';
 import classes from '../SharingPage.module.css';
+import { Proposals } from './Proposals.tsx';
 import {
   type Mirror,
   MirrorOutcome,
@@ -72,6 +73,7 @@ function Opened({ peer }: { peer: Peer }) {
           This is the current content of the peer. It is not verified until it is mirrored.
         </p>
       </div>
+      <Proposals peer={peer} />
       <PeerPacks peer={peer} mirror={mirror} />
       <PeerEvents peer={peer} mirror={mirror} />
     </Page>

@@ -9,6 +9,7 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import type { Job } from '../../../../../shared/node/job.ts';
 import {
   type MirrorRefusal,
@@ -153,6 +154,14 @@ export function PinnedFacts({ peer }: { peer: Peer }) {
         {peer.mirrored_at ? <TimeText at={peer.mirrored_at} /> : 'never'}.
       </p>
       <FollowedWithholdings {...peer.follows_withheld} />
+      {peer.proposals > 0 && (
+        <p className="small">
+          <Link to={`/sharing/peers/${peer.id}`}>
+            {countOf(peer.proposals, 'thing', 'things')} that it withholds or shows
+          </Link>{' '}
+          for you to decide: this archive has them from elsewhere, too.
+        </p>
+      )}
     </>
   );
 }
@@ -271,7 +280,10 @@ function* toldSentences({
   withheld = 0,
   shown = 0,
   released = 0,
+  proposed = 0,
   deposits = 0,
+  sets_without_parts = 0,
+  limits = [],
 }: MirrorResult): Generator<string> {
   if (not_given > 0)
     yield `${countOf(not_given, 'object', 'objects')} did not come: the peer withholds or released the bytes.`;
@@ -279,6 +291,11 @@ function* toldSentences({
   if (shown > 0) yield `${shown} shown again.`;
   if (released > 0)
     yield `${released} withheld here, because the peer gave the bytes up. Release them if you agree.`;
+  if (proposed > 0)
+    yield `${proposed} that the peer withholds or shows, and this archive has from elsewhere, for you to decide.`;
+  if (sets_without_parts > 0)
+    yield `The parts of ${countOf(sets_without_parts, 'set', 'sets')} did not come: the peer withholds the list of them.`;
+  yield* limits;
   if (deposits > 0)
     yield `${countOf(deposits, 'publication', 'publications')} of packs in repositories, with their DOIs.`;
 }
