@@ -42,6 +42,42 @@ test('the owner adds a peer, compares its key, mirrors it and removes it', async
   expect(node.url).toBeTruthy();
 });
 
+test('what a peer withholds and this archive has from elsewhere is decided on its page', async ({
+  host,
+  page,
+  node,
+  checks,
+}) => {
+  const other = await host.open();
+  try {
+    const pack = { title: 'Tides of two archives' };
+    for (const each of [node, other]) await publishPack(each, pack);
+    const { items } = (await (await fetch(`${other.url}/api/packs`)).json()) as { items: { id: string }[] };
+    const headers = { Authorization: `Bearer ${other.token}`, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ pack: items[0]?.id, reason: 'copyright', note: 'Asked by letter.' });
+    expect((await fetch(`${other.url}/manage/withheld`, { method: 'POST', headers, body })).status).toBe(201);
+    await page.goto('/sharing');
+    await page.getByRole('button', { name: 'Add a peer' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add a peer' });
+    await dialog.getByLabel('Address or link').fill(other.url);
+    await dialog.getByRole('button', { name: 'Add peer' }).click();
+    await expect(dialog).toBeHidden();
+    await page.getByRole('button', { name: /^Mirror all/ }).click();
+    await page.getByRole('link', { name: /thing that it withholds/ }).click();
+    const proposals = page.getByRole('region', { name: 'For you to decide' });
+    const proposal = proposals.getByRole('listitem', { name: pack.title });
+    await expect(proposal).toContainText('The peer withholds this since');
+    await expect(proposal).toContainText('Its note: Asked by letter.');
+    await checks.accessible(page);
+    await proposal.getByRole('button', { name: /^Withhold here/ }).click();
+    await expect(proposals).toBeHidden();
+    await page.goto('/withheld');
+    await expect(page.getByRole('listitem', { name: new RegExp(pack.title) })).toBeVisible();
+  } finally {
+    await other.stop();
+  }
+});
+
 async function keyOf({ url }: { url: string }): Promise<string> {
   return (await (await fetch(`${url}/api/ledger/key`)).text()).trim();
 }

@@ -81,8 +81,6 @@ export async function followAgain({ store, log, peer }: Mirroring): Promise<void
 class WithheldFollower {
   readonly #mirroring: Mirroring;
   readonly #peer: string;
-  /** How often this run withheld something or showed it again. */
-  #changes = 0;
   /** Whether something is left for the next run. */
   #isLeft = false;
 
@@ -127,7 +125,7 @@ class WithheldFollower {
   /** Whether this run may withhold or show something more. */
   #mayChange(): boolean {
     const { limits, tally } = this.#mirroring;
-    if (this.#changes < limits.withholdings) return true;
+    if (tally.standings < limits.withholdings) return true;
     this.#isLeft = true;
     tally.reached(
       `The peer withholds or shows more than ${limits.withholdings} things in one run. The next one goes on.`,
@@ -199,7 +197,7 @@ class WithheldFollower {
         this.#propose(database, said, target);
       }
       if (made.length === 0) return false;
-      this.#changes += made.length;
+      this.#mirroring.tally.standings += made.length;
       deletePeerWithholding(database, key);
       for (const withholding of made)
         insertPeerWithholding(database, { ...key, entry: said.entry, withholding });
@@ -304,7 +302,7 @@ class WithheldFollower {
       }
       return ended;
     });
-    this.#changes += shown;
+    tally.standings += shown;
     if (shown > 0) tally.shown += 1;
   }
 

@@ -39,6 +39,8 @@ export class MirrorTally {
   shown = 0;
   released = 0;
   proposed = 0;
+  /** How often this run withheld something because of the peer, or showed it again. */
+  standings = 0;
   deposits = 0;
   /** Parts of sets that were not taken, because the peer does not show the list of the set. */
   setsWithoutParts = 0;

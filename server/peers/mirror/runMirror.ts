@@ -65,6 +65,8 @@ async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequ
   const selections = selectionsOf(request);
   // First, so that a mirror is followed although its first run fails.
   for (const [kind, selection] of selections) await saveMirror(run, kind, selection, request);
+  // Before anything new is taken, because what a withholding covers depends on what is here when it is recorded.
+  await followWithheld(mirroring);
   for (const [kind, selection] of selections) {
     const { size, held, position } = readMirror(run, kind, selection);
     // A new selection brings records that are older than what was followed. Stored first, so that a break loses nothing.
@@ -72,7 +74,7 @@ async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequ
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
-  // After what was taken, so that nothing that the peer withholds is left out.
+  // And after it, so that nothing of it that the peer withholds is left out.
   if (!tally.shouldStop) await followWithheld(mirroring);
   if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   if (!tally.shouldStop && request.packs) await followDeposits(mirroring);
