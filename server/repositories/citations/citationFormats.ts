@@ -34,6 +34,23 @@ export function nameAndOrcid(text: string): { name: string; orcid: string | null
   return { name: text.replace(found[0], '').trim(), orcid: found[1]?.toUpperCase() ?? null };
 }
 
+/** Returns the DOI of a text that is one, or the address of one: some have it percent-encoded, or without `https://`. */
+export function doiOfReference(text: string): string | null {
+  const resolver = /^(?:https?:\/\/)?(?:dx\.|www\.)?doi\.org\/(.{1,2000})$/i.exec(text.trim())?.[1];
+  if (resolver === undefined) return doiIn(text.trim().replace(/^doi\s*:?\s*(?=10\.)/i, ''));
+  return doiIn(unescapedPath(resolver)) ?? doiIn(resolver);
+}
+
+function unescapedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch (error) {
+    // Its percent signs are no codes.
+    if (error instanceof URIError) return path;
+    throw error;
+  }
+}
+
 /** Returns the year in a date of any form. */
 export function yearIn(date: string): string | null {
   return /(?:^|\D)(\d{4})(?:\D|$)/.exec(date.slice(0, 100))?.[1] ?? null;
@@ -59,7 +76,7 @@ export function kindOf(type: string): Citation['kind'] {
  *
  * @throws InvalidCitationsError
  */
-export function readCslJson(text: string): Citation[] {
+export function readCslJson(text: string): ReadCitations {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -73,7 +90,7 @@ export function readCslJson(text: string): Citation[] {
     .filter((item) => textOf(item.title) !== '' || item.type !== undefined)
     .map(citationOfItem);
   if (citations.length === 0) throw new InvalidCitationsError('It has no item with a title.');
-  return citations;
+  return { citations, warnings: leftOut(items.length - citations.length) };
 }
 
 function citationOfItem(item: Record<string, unknown>): Citation {
@@ -83,7 +100,7 @@ function citationOfItem(item: Record<string, unknown>): Citation {
     authors: list(item.author).map(authorOf),
     summary: plainText(item.abstract),
     keywords: list(item.keyword).flatMap((words) => splitKeywords(textOf(words))),
-    doi: doiIn(firstText(item.DOI, item.doi)) ?? doiIn(item.URL),
+    doi: doiOfReference(firstText(item.DOI, item.doi)) ?? doiOfReference(textOf(item.URL)),
     year: yearIn(
       firstText(
         list(list(at(item.issued, 'date-parts'))[0])[0],
@@ -110,6 +127,14 @@ function authorOf(author: unknown): Citation['authors'][number] {
       orcidIn(firstText(at(author, 'ORCID'), at(author, 'orcid'), at(author, '_orcid'))) ?? written.orcid,
     affiliation,
   };
+}
+
+/** Says how many items were left out, if any. */
+function leftOut(items: number): string[] {
+  if (items === 0) return [];
+  return [
+    items === 1 ? 'An item without a title was left out.' : `${items} items without a title were left out.`,
+  ];
 }
 
 const LINE = /^([A-Z][A-Z0-9]) {1,3}- ?(.*)$/;
@@ -160,7 +185,7 @@ function citationOfRis(entry: ReadonlyMap<string, string[]>): Citation {
     ),
     doi:
       all('DO', 'UR', 'M3', 'L3')
-        .map(doiIn)
+        .map(doiOfReference)
         .find((doi) => doi !== null) ?? null,
     year: yearIn(first('PY', 'Y1', 'DA')),
   };
@@ -186,17 +211,25 @@ const NO_ITEM = /^(Attachment|Memo|Collection|Journal|Series)$/;
  *
  * @throws InvalidCitationsError
  */
-export function readZoteroRdf(text: string): Citation[] {
+export function readZoteroRdf(text: string): ReadCitations {
   const root = parseXml(text);
   const rdf = root.name === 'RDF' ? root : root.children.find(({ name }) => name === 'RDF');
   if (!rdf) throw new InvalidCitationsError('It has no element rdf:RDF.');
   const byAddress = new Map(rdf.children.map((element) => [aboutOf(element), element]));
-  const citations = rdf.children
-    .filter((element) => !NO_ITEM.test(element.name) && textIn(element, 'itemType') !== 'attachment')
-    .map((element) => citationOfElement(element, byAddress))
-    .filter(({ title }) => title !== '');
+  // What another item is part of is a container, whatever its class; one that is an item of its own has a type.
+  const containers = new Set(
+    rdf.children
+      .flatMap((element) => childrenOf(element, 'isPartOf'))
+      .map((part) => attributeOf(part, 'resource')),
+  );
+  const isItem = (element: Element) =>
+    !NO_ITEM.test(element.name) &&
+    textIn(element, 'itemType') !== 'attachment' &&
+    (textIn(element, 'itemType') !== '' || !containers.has(aboutOf(element)));
+  const read = rdf.children.filter(isItem).map((element) => citationOfElement(element, byAddress));
+  const citations = read.filter(({ title }) => title !== '');
   if (citations.length === 0) throw new InvalidCitationsError('It has no item with a title.');
-  return citations;
+  return { citations, warnings: leftOut(read.length - citations.length) };
 }
 
 function parseXml(text: string): Element {
@@ -267,7 +300,7 @@ function citationOfElement(item: Element, byAddress: ReadonlyMap<string, Element
       .filter(({ name }) => name !== ''),
     summary: plainText(textIn(item, 'abstract')),
     keywords: childrenOf(item, 'subject').flatMap(keywordsOf),
-    doi: doiOfItem([item, ...containers]) ?? doiIn(aboutOf(item)),
+    doi: doiOfItem([item, ...containers]) ?? doiOfReference(aboutOf(item)),
     year: yearIn(textIn(item, 'date') || textIn(item, 'issued')),
   };
 }
@@ -311,7 +344,7 @@ function doiOfItem(elements: readonly Element[]): string | null {
     for (const { text, children } of childrenOf(element, 'identifier')) {
       const stated = [text, ...children.map((child) => textIn(child, 'value'))];
       for (const one of stated) {
-        const doi = doiIn(one.trim().replace(/^DOI:?\s*/i, ''));
+        const doi = doiOfReference(one);
         if (doi !== null) return doi;
       }
     }

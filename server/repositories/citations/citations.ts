@@ -7,6 +7,7 @@ import {
 import { Problem } from '../../../shared/problems.ts';
 import { doiOf } from '../../../shared/values/doi.ts';
 import type { Drafts } from '../../archive/drafts/drafts.ts';
+import { decodeTextFile } from '../../charset.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import { bounded, filledFields } from '../recordFields.ts';
 import {
@@ -126,7 +127,9 @@ export function readCitations({
   bytes: Uint8Array;
 }): CitationsOutcome {
   try {
-    const { citations: found, warnings } = readFormat(format, decode(bytes));
+    const { text, warnings: odd } = decode(bytes, format);
+    const { citations: found, warnings: remarks } = readFormat(format, text);
+    const warnings = [...odd, ...remarks];
     const citations = found.map((citation) => ({ ...citation, ...bounded(citation) }));
     if (citations.length === 0) return { refused: warnings[0] ?? 'The file has no entries.' };
     const left = citations.length - MAX_CITATION_ENTRIES;
@@ -152,17 +155,41 @@ function readFormat(format: CitationFormat, text: string): ReadCitations {
     case 'bibtex':
       return readBibtex(text);
     case 'csl':
-      return { citations: readCslJson(text), warnings: [] };
+      return readCslJson(text);
     case 'zotero':
-      return { citations: readZoteroRdf(text), warnings: [] };
+      return readZoteroRdf(text);
   }
 }
 
-/** Old programs write Windows-1252, which is hardly ever valid UTF-8. */
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
+/** Decodes a file, and says if its encoding was guessed. */
+function decode(bytes: Uint8Array, format: CitationFormat): { text: string; warnings: string[] } {
+  const found = decodeTextFile(bytes, declaredEncoding(bytes, format));
+  if (found) return { text: found.text, warnings: [] };
+  // Old programs write Windows-1252, which is hardly ever valid UTF-8.
+  const text = new TextDecoder('windows-1252').decode(bytes);
+  return {
+    text,
+    warnings: ['The file is not UTF-8 and names no other encoding: it was read as windows-1252.'],
+  };
+}
+
+/** What Java and Emacs call encodings, as far as `TextDecoder` calls them otherwise. */
+const NAMES: readonly (readonly [RegExp, string])[] = [
+  [/^iso_?8859_?(\d+)$/, 'iso-8859-$1'],
+  [/^latin-(\d)$/, 'latin$1'],
+  [/^cp-?(125\d)$/, 'windows-$1'],
+  [/^x?-?mac_?roman$/, 'macintosh'],
+  [/^(koi8|euc)_(\w+)$/, '$1-$2'],
+  [/^utf8.*$/, 'utf-8'],
+];
+
+/** Returns the encoding that a file names: JabRef writes “% Encoding: …”, Emacs reads “-*- coding: … -*-”, XML has its own. */
+function declaredEncoding(bytes: Uint8Array, format: CitationFormat): string | undefined {
+  const beginning = Buffer.from(bytes.subarray(0, 1_000)).toString('latin1');
+  const found =
+    format === 'zotero'
+      ? /^<\?xml[^>]*encoding\s*=\s*["']([^"']+)/.exec(beginning)
+      : /coding\s*[:=]\s*"?([\w.-]+)/i.exec(beginning);
+  const name = found?.[1]?.toLowerCase();
+  return NAMES.reduce((label, [pattern, standard]) => label?.replace(pattern, standard), name);
 }
