@@ -105,13 +105,8 @@ class Conversion {
       case '{':
       case '}':
         return ['', at + 1];
-      case '$': {
-        MATH.lastIndex = at;
-        const formula = isMath ? null : MATH.exec(value);
-        return formula && depth < MAX_DEPTH
-          ? [this.read(formula[1] ?? formula[2] ?? '', true, depth + 1), MATH.lastIndex]
-          : [isMath ? '' : '$', at + 1];
-      }
+      case '$':
+        return isMath ? ['', at + 1] : this.#formula(value, at, depth);
       case '^':
       case '_':
         return isMath ? this.#raised(value, at, character, depth) : [character, at + 1];
@@ -120,12 +115,15 @@ class Conversion {
       case "'":
         if (isMath) return ['′', at + 1];
     }
-    if (this.#options.isVerbatim || isMath) return [character, at + 1];
-    LIGATURE.lastIndex = at;
-    const ligature = LIGATURE.exec(value)?.[0];
-    return ligature === undefined
-      ? [character, at + 1]
-      : [LIGATURES[ligature] ?? ligature, at + ligature.length];
+    return this.#options.isVerbatim || isMath ? [character, at + 1] : ligatureAt(value, at);
+  }
+
+  /** Reads a formula, or a sign of money. */
+  #formula(value: string, at: number, depth: number): [string, number] {
+    MATH.lastIndex = at;
+    const formula = depth < MAX_DEPTH ? MATH.exec(value) : null;
+    if (!formula) return ['$', at + 1];
+    return [this.read(formula[1] ?? formula[2] ?? '', true, depth + 1), at + formula[0].length];
   }
 
   /** Indices and exponents are characters where there are such for all of theirs. */
@@ -214,6 +212,12 @@ class Conversion {
     if (depth >= MAX_DEPTH) return [given.join(''), end];
     return [this.read(body, isMath, depth + 1), end];
   }
+}
+
+function ligatureAt(value: string, at: number): [string, number] {
+  LIGATURE.lastIndex = at;
+  const ligature = LIGATURE.exec(value)?.[0] ?? value[at] ?? '';
+  return [LIGATURES[ligature] ?? ligature, at + ligature.length];
 }
 
 function skipOption(value: string, start: number): number {
