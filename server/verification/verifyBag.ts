@@ -43,6 +43,8 @@ export interface BagSource {
   folderName: string;
   /** Its files by their paths in the bag. */
   files: ReadonlyMap<string, BagFile>;
+  /** What is odd about entries of its ZIP: those beside the bag, and those of one name. By their paths in the bag. */
+  oddEntries?: ReadonlyMap<string, { state: Finding['state']; detail: string }>;
   /** Hashes all files. A file that cannot be read has a `failure` instead of digests. */
   hash(algorithms: ReadonlySet<string>): AsyncIterable<{ name: string; digests?: Digests; failure?: string }>;
 }
@@ -68,6 +70,10 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   for (const [name, failure] of failures) {
     verdicts.set(name, finding(pathOf(source, name), 'unknown', { detail: `cannot be read: ${failure}` }));
   }
+  for (const [name, detail] of tags?.encodingFaults ?? [])
+    verdicts.set(name, finding(pathOf(source, name), 'changed', { detail }));
+  for (const [name, { state, detail }] of source.oddEntries ?? [])
+    verdicts.set(name, finding(pathOf(source, name), state, { detail }));
   if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
 }
@@ -383,25 +389,42 @@ export async function openPackFileBag(path: string, onProgress: (bytes: number) 
   }
 }
 
+/** Entries beside a bag that are named. */
+const MAX_BESIDE = 100;
+
 /**
- * Opens a bag in a ZIP that is not a pack file, such as an exported archive. The caller closes it.
+ * Opens a bag in a ZIP that is not a pack file, such as an exported archive. Entries beside the bag, as the Finder adds them in
+ * `__MACOSX/`, are named. The caller closes it.
  *
- * @returns undefined if the ZIP does not hold exactly one bag
+ * @returns undefined if the ZIP holds no bag; a sentence if it holds several
  * @throws Problem if the ZIP is malformed
  */
 export async function openZippedBag(
   path: string,
   onProgress: (bytes: number) => void,
-): Promise<ZippedBag | undefined> {
+): Promise<ZippedBag | string | undefined> {
   const zip = await openZip(path, { maxEntries: MAX_ARCHIVE_ENTRIES, maxBytes: Number.MAX_SAFE_INTEGER });
   const members = zip.members.filter(({ folder }) => !folder);
-  const root = members.map(({ name }) => BAG_ROOT.exec(name)?.[1]).find((found) => found !== undefined);
-  const files = new Map(members.map((member) => [member.name.slice(root?.length ?? 0), member]));
-  const isOneBag =
-    root !== undefined && members.every(({ name }) => name.startsWith(root)) && files.size === members.length;
-  if (isOneBag) return zipSource(path, { root, files, onProgress, close: () => zip.close() });
-  await zip.close();
-  return undefined;
+  const roots = new Set(
+    members.map(({ name }) => BAG_ROOT.exec(name)?.[1]).filter((root) => root !== undefined),
+  );
+  const [root] = roots;
+  if (root === undefined || roots.size > 1) {
+    await zip.close();
+    return root === undefined ? undefined : 'The ZIP holds several bags. Extract it and verify the folders.';
+  }
+  const files = new Map<string, ZipMember>();
+  const oddEntries = new Map<string, { state: Finding['state']; detail: string }>();
+  for (const member of members) {
+    const name = member.name.slice(root.length);
+    if (!member.name.startsWith(root)) {
+      if (oddEntries.size < MAX_BESIDE)
+        oddEntries.set(`../${member.name}`, { state: 'unknown', detail: 'beside the bag in the ZIP' });
+    } else if (files.has(name))
+      oddEntries.set(name, { state: 'changed', detail: 'two entries of the ZIP have this name' });
+    else files.set(name, member);
+  }
+  return { ...zipSource(path, { root, files, onProgress, close: () => zip.close() }), oddEntries };
 }
 
 interface ZippedFiles {

@@ -111,7 +111,12 @@ class Verifier {
       return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
     if (EVIDENCE_FILE.test(path)) return yield [await this.#evidence(path, () => createReadStream(path))];
     const other = await openOtherBag(path, this.#context.read);
-    if (other) return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
+    if (typeof other === 'object')
+      return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
+    if (other !== undefined) {
+      this.#single.push({ ...plainFile(path, size), detail: other });
+      return;
+    }
     const head = await headOf(path);
     if (isDump(head)) {
       this.#context.found(size);
@@ -262,16 +267,24 @@ async function isPackFile(path: string): Promise<boolean> {
   return bag !== undefined;
 }
 
-/** Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. */
+/** Archives that are not opened. */
+const CLOSED_ARCHIVE = /\.(?:tar|tgz|tbz2?|txz|tar\.\w{1,4}|7z|rar)$/i;
+
+/**
+ * Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. Returns a sentence if it cannot be
+ * opened, or is another kind of archive: it is verified as a plain file then.
+ */
 async function openOtherBag(
   path: string,
   onProgress: (bytes: number) => void,
-): Promise<ZippedBag | undefined> {
+): Promise<ZippedBag | string | undefined> {
+  if (CLOSED_ARCHIVE.test(path))
+    return 'A bag in an archive of this kind is not opened. Extract it and verify the folder.';
   if (!/\.zip$/i.test(path)) return undefined;
   const { openZippedBag } = await bagModules();
   return openZippedBag(path, onProgress).catch((error: unknown) => {
     // A malformed ZIP is verified as a plain file.
-    if (error instanceof Problem) return undefined;
+    if (error instanceof Problem) return `No bag in it is verified: ${error.message}`;
     throw error;
   });
 }

@@ -22,6 +22,8 @@ function encodedContent({ encoding = 'binary', content }: PartOfPage): Buffer {
       bytes
         .toString('latin1')
         .replace(/[^ -<>-~]/g, (one) => `=${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+        // A transport may remove a space at the end of a line.
+        .replace(/ $/, '=20')
         .replace(/.{70}(?!=$|=.$)/g, '$&=\r\n'),
     );
   return bytes;

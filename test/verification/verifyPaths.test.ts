@@ -260,3 +260,70 @@ test('a large set is hashed in threads, in order, with complete progress', async
 test('an empty set is not intact', () => {
   expect(new Tally().summary.ok).toBe(false);
 });
+
+const OTHER_BAG = {
+  'bagit.txt': 'BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n',
+  'manifest-sha256.txt': `${sha256Of('one')}  data/ü.txt\n`,
+  'bag-info.txt': 'Payload-Oxum: 3.1\n',
+  'data/ü.txt': 'one',
+};
+
+test.each([
+  ['bag-info.txt', 'a byte order mark', Buffer.from('\ufeffPayload-Oxum: 3.1\n')],
+  ['bag-info.txt', 'ISO-8859-1', Buffer.from('Contact-Name: M\xfcller\nPayload-Oxum: 3.1\n', 'latin1')],
+  ['bagit.txt', 'a byte order mark', Buffer.from(`\ufeff${OTHER_BAG['bagit.txt']}`)],
+  ['manifest-sha256.txt', 'a byte order mark', Buffer.from(`\ufeff${OTHER_BAG['manifest-sha256.txt']}`)],
+  ['manifest-sha256.txt', 'ISO-8859-1', Buffer.from(OTHER_BAG['manifest-sha256.txt'], 'latin1')],
+])('the payload of a bag is verified although its %s has %s, and this is said', async (name, _, bytes) => {
+  await write(
+    Object.fromEntries(
+      Object.entries({ ...OTHER_BAG, [name]: bytes }).map(([path, content]) => [`bag/${path}`, content]),
+    ),
+  );
+  const found = await findings('bag');
+  expect(found.find(({ path }) => path.endsWith('data/ü.txt'))).toMatchObject({ state: 'intact' });
+  expect(found.find(({ path }) => path.endsWith(name))).toMatchObject({
+    state: 'changed',
+    detail: `${name} must be UTF-8 without a byte order mark.`,
+  });
+  await write({ 'bag/data/ü.txt': 'two' });
+  expect(await verdicts(['bag'])).toMatchObject({ 'bag/data/ü.txt': 'changed' });
+});
+
+test('a bag in a ZIP is verified, and what is beside it or has a name twice is named', async () => {
+  const bag = Object.entries(OTHER_BAG).map(([name, data]) => ({ name: `b/${name}`, data }));
+  const beside = [
+    { name: '__MACOSX/b/._bagit.txt', data: 'x' },
+    { name: 'note.txt', data: 'x' },
+  ];
+  await write({
+    'beside.zip': buildZip([...bag, ...beside]),
+    'twice.zip': buildZip([...bag, { name: 'b/data/ü.txt', data: 'two' }]),
+    'several.zip': buildZip([
+      ...bag,
+      ...bag.map(({ name, data }) => ({ name: name.replace('b/', 'c/'), data })),
+    ]),
+    'cut.zip': buildZip(bag).subarray(0, 300),
+    'b.tar.gz': 'x',
+  });
+  expect(await verdicts(['beside.zip'])).toMatchObject({
+    'beside.zip/data/ü.txt': 'intact',
+    'beside.zip/../__MACOSX/b/._bagit.txt': 'unknown',
+    'beside.zip/../note.txt': 'unknown',
+  });
+  expect((await findings('twice.zip')).find(({ path }) => path.endsWith('ü.txt'))).toMatchObject({
+    state: 'changed',
+    detail: 'two entries of the ZIP have this name',
+  });
+  const reasons: Record<string, RegExp> = {
+    'several.zip': /several bags/,
+    'cut.zip': /No bag in it is verified: .*truncated/,
+    'b.tar.gz': /archive of this kind is not opened/,
+  };
+  const single = verifyPaths({ paths: Object.keys(reasons).map((name) => join(folder, name)) });
+  for await (const batch of single)
+    for (const { path, state, detail } of batch) {
+      expect(state).toBe('unknown');
+      expect(detail).toMatch(reasons[path.replace(`${folder}/`, '')] ?? /$^/);
+    }
+});

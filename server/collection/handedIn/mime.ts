@@ -25,6 +25,9 @@ interface MimeLimits {
   allHeadBytes: number;
 }
 
+/** A message that is a single part (RFC 2045): browsers saved pages without pictures as one. */
+const SINGLE = /^(text\/html|application\/xhtml\+xml)\b/i;
+
 /** The bytes are not a MIME message of parts, are cut off, or exceed a limit. */
 export class MimeError extends Error {
   override name = 'MimeError';
@@ -120,6 +123,7 @@ class Splitter {
   end(): Token[] {
     const tokens = this.#read(true);
     const [whole] = this.#containers;
+    if (!whole && this.#parts === 1) return tokens;
     if (!whole) throw new MimeError('It has no parts.');
     if (!whole.isClosed) throw new MimeError('It is cut off: its last boundary is missing.');
     return tokens;
@@ -150,6 +154,11 @@ class Splitter {
       throw new MimeError(`The fields of all parts have more than ${this.#limits.allHeadBytes} bytes.`);
     // A part may end in its head. Its boundary is read with the line before it.
     const isBoundary = this.#boundaryIn(line) !== undefined;
+    // Some programs put an empty line before the fields of the whole.
+    if (line === '' && this.#lines.length === 0 && this.#containers.length === 0) {
+      this.#buffer = this.#buffer.subarray(end + 1);
+      return true;
+    }
     if (line !== '' && !isBoundary) {
       this.#buffer = this.#buffer.subarray(end + 1);
       this.#lines.push(line);
@@ -165,7 +174,8 @@ class Splitter {
     const fields = fieldsOf(this.#lines);
     this.#lines = [];
     this.#headBytes = 0;
-    if (this.#containers.length === 0 || multipartOf(fields)) return this.#open(fields);
+    const isSingle = this.#containers.length === 0 && SINGLE.test(fieldOf(fields, 'content-type') ?? '');
+    if (!isSingle && (this.#containers.length === 0 || multipartOf(fields))) return this.#open(fields);
     this.#parts += 1;
     if (this.#parts > this.#limits.parts)
       throw new MimeError(`It has more than ${this.#limits.parts} parts.`);
@@ -367,38 +377,33 @@ async function* fromBase64(content: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (held !== '') yield Buffer.from(held, 'base64');
 }
 
-const EQUALS = 0x3d;
+/** What may be the beginning of a code, of a soft line break or of white space before a line end. */
+const UNFINISHED = /(?:=[0-9A-Fa-f]?|(?:=|(?<![ \t]))[ \t]+\r?|=?\r)$/;
+/** White space that is longer than this is none that a transport added. */
+const MAX_HELD = 1_000;
+const CODE = /=([0-9A-Fa-f]{2})|=[ \t]*\r?\n|(?<![ \t])[ \t]+(?=\r?\n)/g;
 
-/** What follows an equals sign and is no code stays as it is, as RFC 2045, section 6.7, suggests. */
+/**
+ * White space at the end of a line was added on the way, also behind the sign of a soft line break. What follows an equals sign
+ * and is no code stays as it is (RFC 2045, section 6.7).
+ */
 async function* fromQuotedPrintable(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let held: Buffer = Buffer.alloc(0);
+  const decode = (text: string) =>
+    Buffer.from(
+      text.replace(CODE, (_, code?: string) =>
+        code === undefined ? '' : String.fromCharCode(Number.parseInt(code, 16)),
+      ),
+      'latin1',
+    );
+  let held = '';
   for await (const chunk of content) {
-    const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-    // A code has two digits after its sign, and they may be in the next chunk.
-    const sign = bytes.lastIndexOf(EQUALS);
-    const whole = sign >= 0 && sign > bytes.length - 3 ? sign : bytes.length;
-    held = bytes.subarray(whole);
-    if (whole > 0) yield decodeQuoted(bytes.subarray(0, whole));
+    const text = held + chunk.toString('latin1');
+    const end = text.slice(-MAX_HELD);
+    const unfinished = UNFINISHED.exec(end)?.[0].length ?? 0;
+    held = text.slice(text.length - unfinished);
+    const decoded = decode(text.slice(0, text.length - unfinished));
+    if (decoded.length > 0) yield decoded;
   }
-  if (held.length > 0) yield decodeQuoted(held);
-}
-
-function decodeQuoted(bytes: Buffer): Buffer {
-  const out = Buffer.alloc(bytes.length);
-  let length = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const next = bytes.indexOf(EQUALS, at);
-    const until = next < 0 ? bytes.length : next;
-    length += bytes.copy(out, length, at, until);
-    if (next < 0) break;
-    const code = bytes.toString('latin1', next + 1, next + 3);
-    if (/^[0-9A-Fa-f]{2}$/.test(code)) out[length++] = Number.parseInt(code, 16);
-    else if (!code.startsWith('\n') && code !== '\r\n' && !(code === '' && next === bytes.length - 1)) {
-      out[length++] = EQUALS;
-      at = next + 1;
-      continue;
-    }
-    at = next + 1 + (code.startsWith('\n') ? 1 : Math.min(2, bytes.length - next - 1));
-  }
-  return out.subarray(0, length);
+  const rest = held.replace(/=?[ \t]*$/, '');
+  if (rest !== '') yield decode(rest);
 }

@@ -73,7 +73,7 @@ export async function readMhtml(
       LIMITS,
       withoutHead,
     )) {
-      page ??= pageOf(part.within[0] ?? [], url);
+      page ??= pageOf(part.within[0] ?? part.fields, url);
       parts.push(await savedPart(staging, part, page.url));
     }
     if (!page) throw new MimeError('It has no parts.');
@@ -93,7 +93,8 @@ async function beginsWithPart(file: string): Promise<boolean> {
 
 /** Reads what the fields of the whole say. @throws Problem `invalid_field` */
 function pageOf(fields: MimeFields, given: string | undefined): { url: string; start: string | undefined } {
-  const url = given ?? fieldOf(fields, 'snapshot-content-location') ?? fieldOf(fields, 'content-location');
+  const url =
+    given ?? addressIn(fields, 'snapshot-content-location') ?? addressIn(fields, 'content-location');
   const normalized = url === undefined ? undefined : httpAddress(url);
   if (normalized === undefined) {
     const message = 'The file does not say which address it shows. Give it as url.';
@@ -110,7 +111,7 @@ async function savedPart(
 ): Promise<SavedPart> {
   const id = fieldOf(fields, 'content-id');
   const content_id = id === undefined ? null : withoutBrackets(id).slice(0, MAX_FIELD);
-  const location = fieldOf(fields, 'content-location');
+  const location = addressIn(fields, 'content-location');
   return {
     name: nameOf(location, base) ?? (content_id === null ? null : `cid:${content_id}`),
     content_id,
@@ -133,6 +134,34 @@ async function stagePart(
     if (error instanceof BrokenEncodingError) return undefined;
     throw error;
   }
+}
+
+const ENCODED_WORD = /=\?([\w-]{1,40})(?:\*[\w-]*)?\?([bq])\?([^?\s]*)\?=/gi;
+
+/** Returns the address in a field: without the spaces at which it was folded (RFC 2557, section 4.4), decoded (RFC 2047). */
+function addressIn(fields: MimeFields, name: string): string | undefined {
+  return fieldOf(fields, name)
+    ?.replace(ENCODED_WORD, (whole, charset: string, encoding: string, text: string) => {
+      const bytes =
+        encoding.toLowerCase() === 'b'
+          ? Buffer.from(text, 'base64')
+          : Buffer.from(
+              text
+                .replaceAll('_', ' ')
+                .replace(/=([0-9a-f]{2})/gi, (_, code: string) =>
+                  String.fromCharCode(Number.parseInt(code, 16)),
+                ),
+              'latin1',
+            );
+      try {
+        return new TextDecoder(charset).decode(bytes);
+      } catch (error) {
+        // Nobody knows this encoding.
+        if (error instanceof RangeError) return whole;
+        throw error;
+      }
+    })
+    .replace(/\s+/g, '');
 }
 
 /** Resolves what a file claims as the address of a part. It is only a name: nothing is read from it or written to it. */

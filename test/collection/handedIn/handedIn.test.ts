@@ -116,6 +116,24 @@ test('a saved page is kept byte for byte, with its parts as retrievals by the pe
   );
 });
 
+test('a saved page of one part is kept, and folded or encoded addresses are read', async () => {
+  const node = await openCollectingNode();
+  const fields = (location: string) =>
+    Buffer.from(
+      `Subject: Fees\r\nMIME-Version: 1.0\r\nContent-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\nContent-Location: ${location}\r\n\r\n<p>20=E2=82=AC</p>`,
+    );
+  for (const [location, url] of [
+    ['https://bank.example/one', 'https://bank.example/one'],
+    ['https://bank.example/a/long/\r\n path', 'https://bank.example/a/long/path'],
+    ['=?utf-8?Q?https://bank.example/=C3=BC=5Fx?=', 'https://bank.example/%C3%BC_x'],
+    ['=?utf-8?B?aHR0cHM6Ly9iYW5rLmV4YW1wbGUv?=\r\n =?utf-8?Q?two?=', 'https://bank.example/two'],
+  ] as const) {
+    const handed = await handIn(node.node, fields(location), 'multipart/related', { seen_at: SEEN });
+    expect(handed).toMatchObject({ kind: 'mhtml', url, document: sha256Of('<p>20€</p>') });
+    expect(handed.parts.map(({ name }) => name)).toEqual([url]);
+  }
+});
+
 test('the view shows the page with its own parts, and nothing in it runs', async () => {
   const node = await openCollectingNode();
   const handed = await handIn(node.node, PAGE, 'multipart/related', { seen_at: SEEN });

@@ -120,3 +120,27 @@ test('the parts of nested multiparts are read in their order, and an outer bound
     expect(String(await readAll(whole(plain, 'Content-Type: text/css'), chunk))).toBe('<p>,');
   }
 });
+
+test('white space at the end of lines of quoted-printable was added on the way, however the bytes arrive', async () => {
+  const encoded = 'One =  \r\ntwo \t\r\n=C3=BC=\r\n=20\r\na = b=\nend=  ';
+  const part = Buffer.from(
+    `Content-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n${encoded}\r\n--B--\r\n`,
+  );
+  for (let chunk = 1; chunk < 60; chunk += 1)
+    expect(String((await readAll(part, chunk))[0])).toBe('One two\r\nü \r\na = bend');
+});
+
+test('a page may be a message of a single part, and an empty line may be before its fields', async () => {
+  const head =
+    'Content-Type: text/html;\r\n\tcharset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n';
+  const body = '<p>=C3=BC\r\n--\r\n--x--\r\n</p>';
+  for (const before of ['', '\r\n', '\n\n'])
+    for (let chunk = 1; chunk < 60; chunk += 1)
+      expect((await readAll(Buffer.from(before + head + body), chunk)).map(String)).toEqual([
+        '<p>ü\r\n--\r\n--x--\r\n</p>',
+      ]);
+  await expect(readAll(Buffer.from('Content-Type: text/plain\r\n\r\nx'), 9)).rejects.toThrow(
+    'not a multipart',
+  );
+  await expect(readAll(Buffer.from('Content-Type: text/html\r\n'), 9)).rejects.toThrow();
+});

@@ -11,6 +11,7 @@ import {
   INFO_FILE,
   parseDeclaration,
   requireAtMost,
+  TagEncodingError,
   tagFileLines,
 } from './tagFiles.ts';
 
@@ -27,6 +28,8 @@ export interface BagTags extends Declaration {
   oxum: { bytes: number; files: number } | undefined;
   /** What is wrong with `fetch.txt`, if anything. */
   fetchFault: string | undefined;
+  /** What is wrong with the encoding of tag files, by their names. They were read all the same. */
+  encodingFaults: ReadonlyMap<string, string>;
 }
 
 /** How strictly a bag is read. */
@@ -54,7 +57,20 @@ export async function readBagTags(
   tagFiles: ReadonlyMap<string, BagFile>,
   { maxBytes, rules }: BagReading,
 ): Promise<BagTags> {
-  const { version, encoding } = parseDeclaration(await allLines(DECLARATION_FILE, tagFiles), rules);
+  const encodingFaults = new Map<string, string>();
+  const read = <Value>(
+    name: string,
+    encoding: string | undefined,
+    reading: ReadLines<Value>,
+    most = maxBytes,
+  ) =>
+    rules === 'any'
+      ? readLeniently(name, tagFiles, { encoding, maxBytes: most, faults: encodingFaults }, reading)
+      : reading(linesOfFile(name, tagFiles, most, encoding));
+  const { version, encoding } = parseDeclaration(
+    await read(DECLARATION_FILE, undefined, collected, MAX_INFO_BYTES),
+    rules,
+  );
   const tags: BagTags = {
     version,
     encoding,
@@ -62,35 +78,72 @@ export async function readBagTags(
     tagManifests: [],
     oxum: undefined,
     fetchFault: undefined,
+    encodingFaults,
   };
-  for (const [name, file] of tagFiles) {
+  for (const name of tagFiles.keys()) {
     const kind = manifestKind(name);
     if (!kind || !Object.hasOwn(ALGORITHMS, kind.algorithm)) continue;
-    const lines = tagFileLines(name, file, maxBytes, encoding);
-    const manifest = await parseManifest(name, kind.algorithm, lines, {
-      decodesPercent: version === '1.0',
-      isLenient: rules === 'any',
-    });
+    const manifest = await read(name, encoding, (lines) =>
+      parseManifest(name, kind.algorithm, lines, {
+        decodesPercent: version === '1.0',
+        isLenient: rules === 'any',
+      }),
+    );
     (kind.of === 'tags' ? tags.tagManifests : tags.manifests).push(manifest);
   }
   if (tags.manifests.length === 0) throw new Problem('manifest_mismatch', 'The bag has no payload manifest.');
   const infoFile = tagFiles.has(INFO_FILE) ? INFO_FILE : OLD_INFO_FILE;
-  tags.oxum = oxumOf(await allLines(infoFile, tagFiles, encoding));
-  const fetchFile = tagFiles.get(FETCH_FILE);
-  if (fetchFile) tags.fetchFault = await fetchFault(tagFileLines(FETCH_FILE, fetchFile, maxBytes, encoding));
+  tags.oxum = oxumOf(await read(infoFile, encoding, collected, MAX_INFO_BYTES));
+  if (tagFiles.has(FETCH_FILE)) tags.fetchFault = await read(FETCH_FILE, encoding, fetchFault);
   return tags;
 }
 
-/** Returns the lines of a small tag file; none if it does not exist. */
-async function allLines(
+type ReadLines<Value> = (lines: AsyncIterable<string[]>) => Promise<Value>;
+
+/**
+ * Reads a tag file; if it is not in its encoding, with its byte order mark skipped, or else in ISO-8859-1, in which all bytes are
+ * characters. What the bag holds can then be verified; the fault is kept.
+ */
+async function readLeniently<Value>(
   name: string,
   tagFiles: ReadonlyMap<string, BagFile>,
+  {
+    encoding,
+    maxBytes,
+    faults,
+  }: { encoding: string | undefined; maxBytes: number; faults: Map<string, string> },
+  read: ReadLines<Value>,
+): Promise<Value> {
+  try {
+    return await read(linesOfFile(name, tagFiles, maxBytes, encoding));
+  } catch (error) {
+    if (!(error instanceof TagEncodingError)) throw error;
+    faults.set(name, error.message);
+  }
+  try {
+    return await read(linesOfFile(name, tagFiles, maxBytes, encoding, true));
+  } catch (error) {
+    if (!(error instanceof TagEncodingError)) throw error;
+    return await read(linesOfFile(name, tagFiles, maxBytes, 'ISO-8859-1'));
+  }
+}
+
+/** Yields the lines of a tag file; none if it does not exist. */
+async function* linesOfFile(
+  name: string,
+  tagFiles: ReadonlyMap<string, BagFile>,
+  maxBytes: number,
   encoding?: string,
-): Promise<string[]> {
+  allowsMark = false,
+): AsyncGenerator<string[]> {
   const file = tagFiles.get(name);
-  const lines: string[] = [];
-  if (file) for await (const some of tagFileLines(name, file, MAX_INFO_BYTES, encoding)) lines.push(...some);
-  return lines;
+  if (file) yield* tagFileLines(name, file, maxBytes, encoding, allowsMark);
+}
+
+async function collected(lines: AsyncIterable<string[]>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const some of lines) all.push(...some);
+  return all;
 }
 
 /** Compares the tag files with each tag manifest. A tag manifest must list every payload manifest. */

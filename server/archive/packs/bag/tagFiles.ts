@@ -79,13 +79,15 @@ const BYTE_ORDER_MARK = '\ufeff';
  * Returns the lines of a tag file in batches, as it is read. Lines end with LF, CR or CRLF; the last line end is optional.
  * BagIt does not allow a byte order mark in UTF-8.
  *
- * @throws Problem `invalid_pack_file` if the file is larger than `maxBytes` or is not valid in its encoding.
+ * @param allowsMark whether a byte order mark in UTF-8 is skipped
+ * @throws Problem `invalid_pack_file` if the file is larger than `maxBytes`; TagEncodingError if it is not valid in its encoding.
  */
 export async function* tagFileLines(
   name: string,
   file: BagFile,
   maxBytes: number,
   encoding = 'UTF-8',
+  allowsMark = false,
 ): AsyncGenerator<string[]> {
   requireAtMost(name, file, maxBytes);
   const decoder = tagDecoder(encoding);
@@ -100,8 +102,11 @@ export async function* tagFileLines(
   /** The text after the last line end. */
   let rest = '';
   for await (const chunk of file.read()) {
-    const text = decode(chunk);
-    if (isFirst && text.startsWith(BYTE_ORDER_MARK)) throw notText(name, encoding);
+    let text = decode(chunk);
+    if (isFirst && text.startsWith(BYTE_ORDER_MARK)) {
+      if (!allowsMark) throw notText(name, encoding);
+      text = text.slice(BYTE_ORDER_MARK.length);
+    }
     isFirst &&= text === '';
     rest += text;
     // A CR at the end may be the first half of CRLF.
@@ -128,8 +133,11 @@ export function requireAtMost(name: string, { bytes }: BagFile, maxBytes: number
   throw new Problem('invalid_pack_file', `${name} can have at most ${maxBytes} bytes.`);
 }
 
-function notText(name: string, encoding: string, cause?: unknown): Problem {
-  return new Problem('invalid_pack_file', `${name} must be ${encoding} without a byte order mark.`, {
+/** A tag file is not in its encoding. What it means can often be read all the same. */
+export class TagEncodingError extends Problem {}
+
+function notText(name: string, encoding: string, cause?: unknown): TagEncodingError {
+  return new TagEncodingError('invalid_pack_file', `${name} must be ${encoding} without a byte order mark.`, {
     cause,
   });
 }
