@@ -316,9 +316,9 @@ export class RequestGate {
     { status, headers, body }: PageAnswer,
     session: string,
   ): Promise<void> {
-    const given = headers
-      .filter(([name]) => !HOP_BY_HOP.test(name))
-      .map(([name, value]) => ({ name, value }));
+    const given = headers.filter(
+      ([name, value]) => HEADER_NAME.test(name) && !HOP_BY_HOP.test(name) && !/[\0\r\n]/.test(value),
+    );
     const params = {
       requestId,
       responseCode: status,
@@ -327,12 +327,18 @@ export class RequestGate {
       body: body.toString('base64'),
     };
     try {
-      await this.#connection.send('Fetch.fulfillRequest', { ...params, responseHeaders: given }, session);
+      // Binary, because a text would be encoded as UTF-8, and the values are bytes.
+      const binaryResponseHeaders = asBinary(given);
+      await this.#connection.send('Fetch.fulfillRequest', { ...params, binaryResponseHeaders }, session);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       // The browser refuses headers that are not valid HTTP; or the page has gone on, and no longer waits.
-      const type = given.filter(({ name }) => /^content-type$/i.test(name));
-      await this.#command('Fetch.fulfillRequest', { ...params, responseHeaders: type }, session);
+      const type = given.filter(([name]) => /^content-type$/i.test(name));
+      await this.#command(
+        'Fetch.fulfillRequest',
+        { ...params, binaryResponseHeaders: asBinary(type) },
+        session,
+      );
     }
   }
 
@@ -388,6 +394,15 @@ function bodyOf({ postDataEntries, postData }: PausedRequest['request']): Buffer
   if (postDataEntries)
     return Buffer.concat(postDataEntries.map(({ bytes = '' }) => Buffer.from(bytes, 'base64')));
   return postData === undefined ? null : Buffer.from(postData, 'utf8');
+}
+
+/** The names that a browser accepts (RFC 9110, section 5.1); it skips others too when it reads them itself. */
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Returns headers as `Fetch.fulfillRequest` takes them: pairs with a NUL between them, in base64. */
+function asBinary(headers: readonly (readonly [string, string])[]): string {
+  const text = headers.map(([name, value]) => `${name}: ${value}`).join('\0');
+  return Buffer.from(text, 'latin1').toString('base64');
 }
 
 /** Headers about the connection that brought a response. The body is complete and decoded. */

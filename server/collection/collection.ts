@@ -25,7 +25,8 @@ import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import type { Deriver } from './derived/process/deriver.ts';
-import { ConnectionPool, isPrivateAddress, systemLookup } from './fetch/connect.ts';
+import { isPrivateAddress, systemLookup } from './fetch/connect.ts';
+import { ConnectionPool } from './fetch/httpConnection.ts';
 import { type Look, lookOnce } from './fetch/lookOnce.ts';
 import type { NetworkConfig } from './fetch/requester.ts';
 import { RobotsCache } from './fetch/robots.ts';
@@ -268,7 +269,7 @@ export function openCollection(config: CollectionConfig): Collection {
       rateLimiter.close();
       partLimiter.close();
       requestLimiter.close();
-      await connections.close();
+      connections.close();
     },
   };
 }

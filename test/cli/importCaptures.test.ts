@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
@@ -69,6 +70,17 @@ test('refuses gzip of other content', async () => {
     code: 1,
     result: { ok: false, code: 'invalid_capture' },
   });
+});
+
+const ARC = 'filedesc://a.arc 0.0.0.0 20200102030405 text/plain 76\n1 0 A\n';
+test.each([
+  ['a.warc.zst', zstdCompressSync(response('one')), 'compressed with Zstandard'],
+  ['a.warc.zst', Buffer.from('5d2a4d180400000001020304', 'hex'), 'compressed with Zstandard'],
+  ['a.arc', Buffer.from(ARC), 'an ARC file'],
+  ['a.arc.gz', gzippedByRecord([Buffer.from(ARC)]), 'an ARC file'],
+])('says what %s is and what to do with it', async (name, bytes, what) => {
+  const { code, result } = await imported(name, bytes);
+  expect([code, result?.sentence]).toEqual([1, expect.stringContaining(what)]);
 });
 
 test('refuses the node’s own name as observer', async () => {

@@ -106,7 +106,7 @@ async function importFile(
   const folder = options.data;
   try {
     const beginning = await beginningOf(file);
-    if (isWarc(beginning)) {
+    if (isCaptureFile(beginning)) {
       return await hereOrByNode(
         options,
         () => importCaptures(folder, file, observer),
@@ -219,9 +219,11 @@ interface ImportedCaptures extends CaptureResult {
   sentence: string;
 }
 
-/** Returns whether a file with this beginning is WARC, plain or gzipped. No other format that is imported is gzip. */
-function isWarc(beginning: Buffer): boolean {
-  return beginning.toString('latin1', 0, 5) === 'WARC/' || (beginning[0] === 0x1f && beginning[1] === 0x8b);
+/** How files begin that the import of captures reads, or of which it says what they are: WARC, gzip, ARC and Zstandard. */
+const CAPTURE_FILES = ['WARC/', '\x1f\x8b', 'filedesc', '\x28\xb5\x2f\xfd', '\x5d\x2a\x4d\x18'];
+
+function isCaptureFile(beginning: Buffer): boolean {
+  return CAPTURE_FILES.some((begin) => beginning.toString('latin1').startsWith(begin));
 }
 
 /** Returns whether a ZIP is a WACZ package. A pack file has a folder around its files. @throws Problem */

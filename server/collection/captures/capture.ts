@@ -10,6 +10,7 @@ import { firstEventWith, type NewEvent } from '../../store/sqlite/collection/tim
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
+import { isErrorStatus } from '../fetch/httpMessage.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { recordEvent } from '../record/recordRetrieval.ts';
@@ -78,7 +79,7 @@ export function parseCaptureDate(text: string | undefined): string {
 
 /** Returns why a response with this status is not an observation (contract: 2xx with its whole body), or null. */
 export function errorOfStatus(status: number): RetrievalError | null {
-  if (status >= 400) return 'http_error';
+  if (isErrorStatus(status)) return 'http_error';
   if (status === 301 || status === 302 || status === 303 || status === 307 || status === 308)
     return 'redirected';
   return status >= 200 && status < 300 && status !== 206 ? null : 'invalid_response';

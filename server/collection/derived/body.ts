@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { getEncoding } from 'encoding-sniffer';
 import { charsetInHtml } from '../../../shared/values/htmlCharset.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { gunzipSync } from '../fetch/gunzip.ts';
 import { type MediaKind, mediaKind } from './mediaKind.ts';
 import { NotDerivableError, type ObjectToRead } from './process/tasks.ts';
 

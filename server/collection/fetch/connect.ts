@@ -3,7 +3,6 @@ import { promises as dns, type LookupAddress } from 'node:dns';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import type { buildConnector, Client } from 'undici';
 import {
   type Connection,
   MAX_CERTIFICATE_BYTES,
@@ -12,64 +11,26 @@ import {
   type RetrievalError,
 } from '../../../shared/collection/retrieval.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { inBackground } from '../../runtime/background.ts';
-
-/** The rules for opening a connection. */
-interface ConnectRules {
-  /** Whether connections to an address are allowed. Checked before connecting, and again for the actual remote address. */
-  mayConnect: (address: string) => boolean;
-  /** Called when the TCP connection is established. */
-  onConnected: (socket: Socket) => void;
-  /**
-   * Called when the connection is ready for a request, with TLS if it has it.
-   *
-   * @param dns all addresses that the name has; null if the URL has an IP address
-   */
-  onReady: (socket: Socket, dns: string[] | null) => void;
-  lookup: (hostname: string) => Promise<LookupAddress[]>;
-  /** The SHA-256 of the certificate that the server must show, in place of one that the system trusts. */
-  certificate?: string | undefined;
-  signal: AbortSignal;
-}
 
 /** Resolves a name with the system resolver. Returns all addresses in the resolver's order. */
 export function systemLookup(hostname: string): Promise<LookupAddress[]> {
   return dns.lookup(hostname, { all: true });
 }
 
-/**
- * Returns the function with which the HTTP client opens connections. DNS, TCP and TLS failures have different error
- * codes. The name is resolved once per connection, and no connection is made to an address that the rules refuse.
- */
-export function connector(rules: ConnectRules): buildConnector.connector {
-  return ({ hostname, protocol, port }, callback) => {
-    const opening = openConnection(hostname.replace(/^\[|\]$/g, ''), protocol, port, rules);
-    inBackground(() => callBack(opening, callback));
-  };
-}
-
-async function callBack(
-  opening: Promise<Socket | TLSSocket>,
-  callback: buildConnector.Callback,
-): Promise<void> {
-  let socket: Socket | TLSSocket;
-  try {
-    socket = await opening;
-  } catch (error) {
-    return callback(error instanceof Error ? error : new Error(String(error)), null);
-  }
-  callback(null, socket);
-}
-
 /** The delay before the next address of a name is tried. Node's default of 250 ms is too short for distant hosts. */
 const NEXT_ADDRESS_AFTER_MS = 1_500;
 
-async function openConnection(
-  hostname: string,
-  protocol: string,
-  port: string,
-  rules: ConnectRules,
-): Promise<Socket | TLSSocket> {
+/**
+ * Opens a connection to an origin, with TLS for https. The name is resolved once, and no connection is made to an address
+ * that the rules refuse: they are asked before connecting, and again for the actual remote address.
+ *
+ * @throws RetrievalFailure with its own reason for DNS, TCP and TLS; the signal's reason.
+ */
+export async function openConnection(
+  { hostname: host, protocol, port }: URL,
+  rules: ConnectionRules,
+): Promise<{ socket: Socket; facts: KnownFacts }> {
+  const hostname = host.replace(/^\[|\]$/g, '');
   const resolved = await addressesOf(hostname, rules);
   const addresses = resolved.filter(({ address }) => rules.mayConnect(address));
   if (addresses.length === 0) throw new RetrievalFailure('redirect_refused');
@@ -87,12 +48,12 @@ async function openConnection(
     tcp.destroy();
     throw new RetrievalFailure('redirect_refused');
   }
-  rules.onConnected(tcp);
   const dns = isIP(hostname) ? null : resolved.map(({ address }) => address);
-  if (!secure) {
-    rules.onReady(tcp, dns);
-    return tcp;
-  }
+  const socket = secure ? await openTls(tcp, hostname, rules) : tcp;
+  return { socket, facts: connectionFacts(socket, dns) };
+}
+
+async function openTls(tcp: Socket, hostname: string, rules: ConnectionRules): Promise<TLSSocket> {
   const servername = isIP(hostname) ? undefined : hostname;
   const rejectUnauthorized = rules.certificate === undefined;
   const tls = connectTls({
@@ -107,7 +68,6 @@ async function openConnection(
     tls.destroy();
     throw new RetrievalFailure('tls_error', new Error('The server presents a different certificate.'));
   }
-  rules.onReady(tls, dns);
   return tls;
 }
 
@@ -115,7 +75,7 @@ function fingerprintOf(tls: TLSSocket): string | undefined {
   return tls.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
-async function addressesOf(hostname: string, { lookup, signal }: ConnectRules): Promise<LookupAddress[]> {
+async function addressesOf(hostname: string, { lookup, signal }: ConnectionRules): Promise<LookupAddress[]> {
   const family = isIP(hostname);
   if (family !== 0) return [{ address: hostname, family }];
   try {
@@ -126,7 +86,7 @@ async function addressesOf(hostname: string, { lookup, signal }: ConnectRules): 
   }
 }
 
-/** Waits for a socket to open. The error listener stays, because an error may occur before the client adds its own. */
+/** Waits for a socket to open. The error listener stays: an error may occur before the next listener is added. */
 function opened(
   socket: Socket,
   event: 'connect' | 'secureConnect',
@@ -256,81 +216,15 @@ export interface ConnectionRules {
   signal: AbortSignal;
 }
 
-/** A connection to an origin. The first request opens it. */
-export interface PooledConnection {
-  client: Client;
-  /** The rules of the current request. */
-  rules: ConnectionRules;
-  /** The remote IP address. */
-  address: string;
-  /** What is recorded of it; undefined until it is open. */
-  facts: ConnectionFacts | undefined;
-  /** The error that broke the connection; undefined if there is none. */
-  broken: unknown;
-  isOpen: boolean;
-  /** Whether it has carried a complete response before. */
-  isUsed: boolean;
-  /** Called when either side closes it. */
-  onClosed: () => void;
-}
-
-/** Shorter than the keep-alive timeout of any common server, so that a reused connection is rarely closed already. */
-export const KEEP_ALIVE_MS = 250;
-
-/**
- * Idle connections, kept briefly for the next request to the same origin. Opening a connection for each page often
- * costs more than the page itself.
- */
-export class ConnectionPool {
-  readonly #idle = new Map<string, PooledConnection[]>();
-  readonly keepAliveMs: number;
-  #isClosed = false;
-
-  constructor(keepAliveMs = KEEP_ALIVE_MS) {
-    this.keepAliveMs = keepAliveMs;
-  }
-
-  /** Removes an idle connection that the rules allow from the pool and returns it; undefined if there is none. */
-  acquire(origin: string, rules: ConnectionRules): PooledConnection | undefined {
-    const idle = this.#idle.get(origin) ?? [];
-    const index = idle.findIndex(({ address, isOpen }) => isOpen && rules.mayConnect(address));
-    const [connection] = index === -1 ? [] : idle.splice(index, 1);
-    if (connection) connection.rules = rules;
-    return connection;
-  }
-
-  /** Returns a connection to the pool. Its response must have been read completely. */
-  async release(origin: string, connection: PooledConnection): Promise<void> {
-    if (!connection.isOpen || this.#isClosed) return connection.client.destroy();
-    connection.isUsed = true;
-    const idle = this.#idle.get(origin) ?? [];
-    this.#idle.set(origin, idle);
-    idle.push(connection);
-    connection.onClosed = () => this.#remove(origin, connection);
-  }
-
-  #remove(origin: string, connection: PooledConnection): void {
-    const idle = this.#idle.get(origin) ?? [];
-    const index = idle.indexOf(connection);
-    if (index === -1) return;
-    idle.splice(index, 1);
-    if (idle.length === 0) this.#idle.delete(origin);
-    inBackground(() => connection.client.destroy());
-  }
-
-  /** Closes the idle connections. Connections in use are closed when they are released. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const idle = [...this.#idle.values()].flat();
-    this.#idle.clear();
-    await Promise.all(idle.map(({ client }) => client.destroy()));
-  }
-}
-
 /** What an open connection is recorded as, and the certificates that it names, by their SHA-256. */
 export interface ConnectionFacts {
-  /** Complete once the first response has begun. */
-  record: () => Connection;
+  record: Connection;
+  certificates: ReadonlyMap<string, Buffer>;
+}
+
+/** The facts of a connection before a response said its version. */
+export interface KnownFacts {
+  record: Omit<Connection, 'http'>;
   certificates: ReadonlyMap<string, Buffer>;
 }
 
@@ -340,42 +234,15 @@ export interface ConnectionFacts {
  *
  * @param dns all addresses of the name; null if the URL has an IP address
  */
-export function connectionFacts(socket: Socket, dns: readonly string[] | null): ConnectionFacts {
+function connectionFacts(socket: Socket, dns: readonly string[] | null): KnownFacts {
   const certificates = socket instanceof TLSSocket ? chainOf(socket) : new Map<string, Buffer>();
-  const known: Omit<Connection, 'http'> = {
+  const record = {
     address: socket.remoteAddress ?? '',
     dns: dns && dns.slice(0, MAX_DNS_ADDRESSES),
     port: socket.remotePort ?? 0,
     tls: socket instanceof TLSSocket ? tlsFacts(socket, certificates) : null,
   };
-  let record: Connection = { ...known, http: null };
-  onFirstBytes(socket, (text) => {
-    const version = /^HTTP\/(\d\.\d)/.exec(text)?.[1];
-    if (version !== undefined) record = { ...known, http: version };
-  });
-  return { record: () => record, certificates };
-}
-
-/** The bytes of a response that say its version, such as `HTTP/1.1`. */
-const VERSION_BYTES = 8;
-
-/**
- * Looks at the first bytes that arrive, in however many pieces, and leaves them to the HTTP client, which does not tell
- * their version.
- */
-function onFirstBytes(socket: Socket, look: (text: string) => void): void {
-  let seen = '';
-  const onReadable = () => {
-    const bytes = socket.read() as Buffer | null;
-    if (bytes === null) return;
-    seen += bytes.toString('latin1', 0, VERSION_BYTES);
-    if (seen.length >= VERSION_BYTES) {
-      socket.off('readable', onReadable);
-      look(seen);
-    }
-    socket.unshift(bytes);
-  };
-  socket.prependListener('readable', onReadable);
+  return { record, certificates };
 }
 
 function tlsFacts(socket: TLSSocket, certificates: ReadonlyMap<string, Buffer>): Connection['tls'] {

@@ -1,16 +1,17 @@
-import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Client, errors } from 'undici';
+import { type ConnectionFacts, type ConnectionRules, RetrievalFailure } from './connect.ts';
+import { type ConnectionPool, HttpConnection } from './httpConnection.ts';
 import {
-  type ConnectionFacts,
-  type ConnectionPool,
-  type ConnectionRules,
-  connectionFacts,
-  connector,
-  KEEP_ALIVE_MS,
-  type PooledConnection,
-  RetrievalFailure,
-} from './connect.ts';
+  decodeChunked,
+  decodeTransfer,
+  type Framing,
+  framingOf,
+  type HttpHead,
+  headerOf,
+  isDecodingError,
+  MalformedHttpError,
+  readHead,
+} from './httpMessage.ts';
 
 /** An HTTP response. The body has not been read yet. */
 export interface HttpResponse {
@@ -24,7 +25,7 @@ export interface HttpResponse {
   /** The remote IP address. */
   address: string;
   /** The connection over which it came. */
-  connection: ConnectionFacts | undefined;
+  connection: ConnectionFacts;
   /** The request headers as they were sent. */
   sent: [string, string][];
 }
@@ -53,200 +54,160 @@ export async function exchange<Result>(
   const { url, connections } = request;
   const pooled = connections?.acquire(url.origin, request);
   if (pooled) {
-    const response = await sendOver(pooled, request);
-    if (response !== 'closed') return receiveOver(pooled, request, response, receive);
+    const result = await exchangeOver(pooled, request, receive);
+    if (result !== CLOSED) return result;
   }
-  const connection = openConnection(url.origin, request, connections?.keepAliveMs ?? KEEP_ALIVE_MS);
-  const response = await sendOver(connection, request);
-  if (response === 'closed') throw new RetrievalFailure('connection_reset');
-  return receiveOver(connection, request, response, receive);
+  const connection = await HttpConnection.open(url, request);
+  const result = await exchangeOver(connection, request, receive);
+  if (result === CLOSED) throw new RetrievalFailure('connection_reset');
+  return result;
 }
 
-interface PendingResponse extends HttpResponse {
-  /** Whether the response was read completely. */
-  isComplete: () => boolean;
-}
+/** The server closed a connection that was used before, when the next request was sent. */
+const CLOSED = Symbol('closed');
 
 /**
- * Sends a request over a connection. Returns `closed` if the server closed a reused connection at that moment. That is
+ * Sends a request over a connection. Returns `CLOSED` if the server closed a reused connection at that moment. That is
  * no failure: the request is retried over a new connection (RFC 9112, section 9.3.1).
  */
-async function sendOver(
-  connection: PooledConnection,
+async function exchangeOver<Result>(
+  connection: HttpConnection,
   request: ExchangeRequest,
-): Promise<PendingResponse | 'closed'> {
-  const { url, headers, method, body, signal, connections } = request;
-  try {
-    const response = await connection.client.request({
-      method: (method ?? (body ? 'POST' : 'GET')) as 'GET',
-      body: body ?? null,
-      path: url.pathname + url.search,
-      headers,
-      signal,
-      reset: connections === undefined,
-      responseHeaders: 'raw',
-    });
-    const pairs = pairsOf(response.headers as unknown as (string | Buffer)[]);
-    // A 304 has no body (RFC 9110, section 15.4.5), so `receive` does not read it.
-    let isComplete = response.statusCode === 304;
-    if (isComplete) response.body.resume();
-    return {
-      status: response.statusCode,
-      headers: pairs,
-      header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
-      body: checkedBody(response.body, {
-        connectionError: () => (isFramed(pairs) ? undefined : connection.broken),
-        failure: (error) => bodyFailure(error, signal),
-        onEnd: () => {
-          isComplete = true;
-        },
-      }),
-      isComplete: () => isComplete,
-      address: connection.address,
-      connection: connection.facts,
-      sent: [
-        ['host', url.host],
-        ['connection', connections === undefined ? 'close' : 'keep-alive'],
-        ...Object.entries(headers),
-      ],
-    };
-  } catch (error) {
-    await connection.client.destroy();
-    const failure = headFailure(error, signal);
-    const isReset = failure instanceof RetrievalFailure && failure.reason === 'connection_reset';
-    if (connection.isUsed && isReset) return 'closed';
-    throw failure;
-  }
-}
-
-async function receiveOver<Result>(
-  connection: PooledConnection,
-  { url, connections }: ExchangeRequest,
-  response: PendingResponse,
   receive: (response: HttpResponse) => Promise<Result>,
-): Promise<Result> {
+): Promise<Result | typeof CLOSED> {
+  const { signal, url, connections } = request;
+  const abort = () => connection.close();
+  signal.addEventListener('abort', abort, { once: true });
+  let isReusable = false;
   try {
-    return await receive(response);
+    signal.throwIfAborted();
+    const head = await headOf(connection, request);
+    if (head === CLOSED) return CLOSED;
+    const body = new ResponseBody(connection, head, request);
+    const result = await receive(responseOf(connection, head, request, body.read()));
+    isReusable = body.isComplete && mayReuse(head);
+    return result;
   } finally {
-    if (connections && response.isComplete()) await connections.release(url.origin, connection);
-    else await connection.client.destroy();
+    signal.removeEventListener('abort', abort);
+    if (isReusable) connection.isUsed = true;
+    if (connections && isReusable) connections.release(url.origin, connection);
+    else connection.close();
   }
 }
 
-function pairsOf(raw: readonly (string | Buffer)[]): [string, string][] {
-  const text = (value: string | Buffer | undefined) =>
-    typeof value === 'string' ? value : (value?.toString('latin1') ?? '');
-  const pairs: [string, string][] = [];
-  for (let index = 0; index < raw.length; index += 2) pairs.push([text(raw[index]), text(raw[index + 1])]);
-  return pairs;
-}
-
-/** Whether the headers delimit the body. If they do not, the body ends when the connection is closed. */
-function isFramed(headers: readonly [string, string][]): boolean {
-  return headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
-}
-
-/**
- * Yields the chunks of a body and throws `failure(error)` if reading fails. A body without a length also fails if the
- * connection broke, because the client reports that as a regular end.
- */
-async function* checkedBody(
-  body: AsyncIterable<Uint8Array>,
-  {
-    connectionError,
-    failure,
-    onEnd,
-  }: { connectionError: () => unknown; failure: (error: unknown) => unknown; onEnd: () => void },
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const chunks = body[Symbol.asyncIterator]();
+/** Sends the request and reads the head of its response. */
+async function headOf(
+  connection: HttpConnection,
+  request: ExchangeRequest,
+): Promise<(HttpHead & { framing: Framing }) | typeof CLOSED> {
   try {
-    for (;;) {
-      const step = await chunks.next().catch((error: unknown) => {
-        throw failure(error);
-      });
-      if (step.done) {
-        const error = connectionError();
-        if (error !== undefined) throw new RetrievalFailure('body_cut_short', error);
-        onEnd();
-        return;
-      }
-      yield step.value;
-    }
-  } finally {
-    await chunks.return?.();
-  }
-}
-
-function headFailure(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason;
-  if (error instanceof RetrievalFailure) return error;
-  return new RetrievalFailure(isInvalidHttp(error) ? 'invalid_response' : 'connection_reset', error);
-}
-
-function bodyFailure(error: unknown, signal: AbortSignal): unknown {
-  if (signal.aborted) return signal.reason;
-  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isMissingLastChunk(error);
-  const reason = !endedEarly && isInvalidHttp(error) ? 'invalid_response' : 'body_cut_short';
-  return new RetrievalFailure(reason, error);
-}
-
-/** The HTTP parser reports this message when a chunked body ends without its last chunk. */
-function isMissingLastChunk(error: unknown): boolean {
-  return error instanceof errors.HTTPParserError && error.message.includes('Invalid EOF state');
-}
-
-/** Whether the response is not valid HTTP, as opposed to a response that stopped. */
-function isInvalidHttp(error: unknown): boolean {
-  return (
-    error instanceof errors.HTTPParserError ||
-    error instanceof errors.HeadersOverflowError ||
-    error instanceof errors.ResponseContentLengthMismatchError ||
-    (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
-  );
-}
-
-/** The maximum size of a response's headers. */
-const MAX_HEADER_BYTES = 65_536;
-/** Prepares a connection to an origin. The first request opens it. It closes after `keepAliveMs` without a request. */
-export function openConnection(
-  origin: string,
-  rules: ConnectionRules,
-  keepAliveMs: number,
-): PooledConnection {
-  const onConnected = (socket: Socket) => {
-    Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
-    socket.on('error', (error) => {
-      // UndiciError only means that the client itself closed the connection.
-      if (!(error instanceof errors.UndiciError)) connection.broken = error;
+    // The server may respond, or close the connection, before it has the whole body.
+    const sending = connection.send(requestHead(request), request.body).catch((error: unknown) => {
+      connection.close();
+      throw error;
     });
+    const reading = readHead(connection.source);
+    const head = await Promise.race([reading, sending.then(() => reading)]);
+    // A body that cannot be sent any more is of no interest once the server has responded.
+    sending.catch(() => {});
+    return { ...head, framing: request.method === 'HEAD' ? NO_BODY : framingOf(head) };
+  } catch (error) {
+    if (request.signal.aborted) throw request.signal.reason;
+    if (error instanceof MalformedHttpError) throw new RetrievalFailure('invalid_response', error);
+    if (connection.isUsed) return CLOSED;
+    throw new RetrievalFailure('connection_reset', error);
+  }
+}
+
+const NO_BODY: Framing = { end: 'none', length: 0, codings: [] };
+/** RFC 9110, sections 5.1 and 5.5. Node writes text as ISO-8859-1, so no character may be beyond it. */
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function requestHead({ url, method, headers, body, connections }: ExchangeRequest): string {
+  const verb = method ?? (body ? 'POST' : 'GET');
+  const fields = [...sentHeaders(url, headers, connections)];
+  if (body instanceof Uint8Array) fields.push(['content-length', String(body.length)]);
+  else if (!body && verb !== 'GET' && verb !== 'HEAD') fields.push(['content-length', '0']);
+  for (const [name, value] of fields)
+    if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value))
+      throw new Error(`The request header ${name} has characters that cannot be sent.`);
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `${verb} ${url.pathname}${url.search} HTTP/1.1\r\n${lines}\r\n`;
+}
+
+function sentHeaders(
+  url: URL,
+  headers: Record<string, string>,
+  connections: ConnectionPool | undefined,
+): [string, string][] {
+  return [
+    ['host', url.host],
+    ['connection', connections === undefined ? 'close' : 'keep-alive'],
+    ...Object.entries(headers),
+  ];
+}
+
+function responseOf(
+  { address, facts }: HttpConnection,
+  { status, headers, version }: HttpHead,
+  { url, headers: given, connections }: ExchangeRequest,
+  body: AsyncIterable<Uint8Array>,
+): HttpResponse {
+  return {
+    status,
+    headers,
+    header: (name) => headerOf(headers, name),
+    body,
+    address,
+    connection: { ...facts, record: { ...facts.record, http: version } },
+    sent: sentHeaders(url, given, connections),
   };
-  const onReady = (socket: Socket, dns: string[] | null) => {
-    connection.facts = connectionFacts(socket, dns);
-  };
-  const client = new Client(origin, {
-    // Reads `connection.rules` late, so that a reconnect follows the rules of the request that causes it.
-    connect: (options, callback) =>
-      connector({ ...connection.rules, onConnected, onReady })(options, callback),
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // The caller enforces timeouts, because it measures the transfer rate.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
-    keepAliveMaxTimeout: keepAliveMs,
-  });
-  const connection: PooledConnection = {
-    client,
-    rules,
-    address: '',
-    facts: undefined,
-    broken: undefined,
-    isOpen: false,
-    isUsed: false,
-    onClosed: () => {},
-  };
-  client.on('disconnect', () => {
-    connection.isOpen = false;
-    connection.onClosed();
-  });
-  return connection;
+}
+
+function mayReuse({ version, headers, framing }: HttpHead & { framing: Framing }): boolean {
+  const isClosed = headers.some(
+    ([name, value]) => name.toLowerCase() === 'connection' && /\bclose\b/i.test(value),
+  );
+  return framing.end !== 'close' && version === '1.1' && !isClosed;
+}
+
+/** The body of one response, after transfer decoding. */
+class ResponseBody {
+  readonly #connection: HttpConnection;
+  readonly #framing: Framing;
+  readonly #request: ExchangeRequest;
+  /** Whether the response was read completely. */
+  isComplete: boolean;
+
+  constructor(connection: HttpConnection, { framing }: { framing: Framing }, request: ExchangeRequest) {
+    this.#connection = connection;
+    this.#framing = framing;
+    this.#request = request;
+    // Nobody reads the body of a 304.
+    this.isComplete = framing.end === 'none';
+  }
+
+  /** @throws RetrievalFailure; the signal's reason */
+  async *read(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      let bytes = this.#framed();
+      for (const coding of this.#framing.codings) bytes = decodeTransfer(bytes, coding);
+      yield* bytes;
+    } catch (error) {
+      const { signal } = this.#request;
+      if (signal.aborted) throw signal.reason;
+      const isInvalid = error instanceof MalformedHttpError || isDecodingError(error);
+      throw new RetrievalFailure(isInvalid ? 'invalid_response' : 'body_cut_short', error);
+    }
+  }
+
+  async *#framed(): AsyncGenerator<Buffer, void, undefined> {
+    const { source } = this.#connection;
+    const { end, length } = this.#framing;
+    if (end === 'chunks') yield* decodeChunked(source);
+    else if (end === 'length') yield* source.take(length);
+    else if (end === 'close') yield* source.rest();
+    this.isComplete = true;
+  }
 }

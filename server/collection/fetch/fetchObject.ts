@@ -1,8 +1,19 @@
 import { isHttpUrl } from '../../../shared/values/text.ts';
+import { ByteBudget } from '../../browser/requestGate.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { Validators } from '../../store/sqlite/collection/retrievals.ts';
+import {
+  type Cookie,
+  cookieHeader,
+  domainOf,
+  isDomainOfSite,
+  readSetCookie,
+  withCookie,
+} from '../profiles/cookies.ts';
 import { RetrievalFailure } from './connect.ts';
+import { decodeContent } from './contentCoding.ts';
 import type { HttpResponse } from './exchange.ts';
+import { isErrorStatus } from './httpMessage.ts';
 import {
   type Attempt,
   conditionalHeaders,
@@ -35,6 +46,7 @@ class Fetch<Received> {
   readonly #request: ObjectRequest<Received>;
   readonly #attempt: Attempt<Received>;
   readonly #requester: Requester;
+  readonly #cookies: CookiesOnTheWay;
 
   constructor(services: FetchServices, request: ObjectRequest<Received>) {
     this.#services = services;
@@ -42,6 +54,7 @@ class Fetch<Received> {
     this.#attempt = {
       final_url: request.url,
       redirects: [],
+      redirectCookies: [],
       status: null,
       error: null,
       content_type: null,
@@ -58,6 +71,7 @@ class Fetch<Received> {
       duration_ms: 0,
     };
     this.#requester = new Requester(services, request, this.#attempt);
+    this.#cookies = new CookiesOnTheWay(services.clock);
   }
 
   async run(): Promise<Attempt<Received>> {
@@ -77,9 +91,11 @@ class Fetch<Received> {
     if (!isHttpUrl(this.#request.url)) throw new RetrievalFailure('invalid_url');
     const seen = new Set<string>();
     for (let url: URL | undefined = new URL(this.#request.url); url; ) {
-      if (seen.has(url.href)) throw new RetrievalFailure('redirect_loop');
+      // Some addresses lead to themselves until their cookie comes back.
+      const visit = `${url.href} ${this.#cookies.headerFor(url) ?? ''}`;
+      if (seen.has(visit)) throw new RetrievalFailure('redirect_loop');
       if (seen.size > MAX_REDIRECTS) throw new RetrievalFailure('too_many_redirects');
-      seen.add(url.href);
+      seen.add(visit);
       Object.assign(this.#attempt, {
         final_url: url.href,
         request: null,
@@ -121,6 +137,7 @@ class Fetch<Received> {
     return this.#requester.get(url, headers, async (response) => {
       attempt.status = response.status;
       this.#request.login?.receive(url, response.headers);
+      this.#cookies.receive(url, response.headers);
       attempt.headers = response.headers;
       attempt.request = {
         method: 'GET',
@@ -137,6 +154,7 @@ class Fetch<Received> {
           headers: kept,
           ...(connection ? { connection } : {}),
         });
+        attempt.redirectCookies.push(setCookiesOf(response.headers));
         return to;
       }
       attempt.connection = connection;
@@ -151,17 +169,20 @@ class Fetch<Received> {
   }
 
   #connectionOf({ connection }: HttpResponse): Attempt<Received>['connection'] {
-    for (const [sha256, bytes] of connection?.certificates ?? [])
-      this.#attempt.certificates.set(sha256, bytes);
-    return connection?.record() ?? null;
+    for (const [sha256, bytes] of connection.certificates) this.#attempt.certificates.set(sha256, bytes);
+    return connection.record;
   }
 
-  /** The owner's headers for the origin of the source, and the cookies of the login for its site. */
+  /** The owner's headers for the origin of the source, and the cookies of the login for its site, or of this check. */
   #givenHeaders(url: URL): Record<string, string> {
     const { url: source, headers, login } = this.#request;
     const own = url.origin === new URL(source).origin ? headers : {};
-    const cookie = login?.headerFor(url);
-    return cookie === undefined ? own : { ...withoutCookie(own), cookie };
+    const ofLogin = login?.headerFor(url);
+    if (ofLogin !== undefined) return { ...withoutCookie(own), cookie: ofLogin };
+    const onTheWay = this.#cookies.headerFor(url);
+    if (onTheWay === undefined) return own;
+    const ofOwner = Object.entries(own).find(([name]) => name.toLowerCase() === 'cookie')?.[1];
+    return { ...withoutCookie(own), cookie: ofOwner ? `${ofOwner}; ${onTheWay}` : onTheWay };
   }
 
   /** Receives the body of the final response. The body of an error response is archived too, but is no observation. */
@@ -175,7 +196,7 @@ class Fetch<Received> {
       const failure = error instanceof TooManyBytesError ? new RetrievalFailure('object_too_large') : error;
       if (ok || !(failure instanceof RetrievalFailure)) throw failure;
     }
-    if (response.status >= 400) throw new RetrievalFailure('http_error');
+    if (isErrorStatus(response.status)) throw new RetrievalFailure('http_error');
     if (!ok) throw new RetrievalFailure('invalid_response');
   }
 
@@ -192,6 +213,39 @@ class Fetch<Received> {
 /** The cookies of a login take the place of those that the owner set as a header. */
 export function withoutCookie(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'cookie'));
+}
+
+const MAX_COOKIES_ON_THE_WAY = 50;
+
+/** The cookies that hosts set within one check. They are sent back to them within it, and forgotten. */
+class CookiesOnTheWay {
+  readonly #clock: FetchServices['clock'];
+  #cookies: Cookie[] = [];
+
+  constructor(clock: FetchServices['clock']) {
+    this.#clock = clock;
+  }
+
+  headerFor(url: URL): string | undefined {
+    return cookieHeader(this.#cookies, url, this.#clock.now());
+  }
+
+  receive(url: URL, headers: readonly (readonly [string, string])[]): void {
+    const now = this.#clock.now();
+    for (const header of setCookiesOf(headers)) {
+      const cookie = readSetCookie(header, url, now);
+      // One for all sites below a public suffix is not of this site.
+      if (!cookie || !isDomainOfSite(cookie.domain, domainOf(url.hostname))) continue;
+      this.#cookies = withCookie(this.#cookies, cookie, now, MAX_COOKIES_ON_THE_WAY);
+    }
+  }
+}
+
+function setCookiesOf(headers: readonly (readonly [string, string])[]): string[] {
+  return headers
+    .filter(([name]) => name.toLowerCase() === 'set-cookie')
+    .slice(0, MAX_COOKIES_ON_THE_WAY)
+    .map(([, value]) => value);
 }
 
 /** RFC 9309, section 2.3.1.2: crawlers should follow at least five. */
@@ -211,7 +265,7 @@ async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<Robots
       async (response) => ({
         status: response.status,
         next: isRedirect(response) ? validTarget(url, response) : undefined,
-        text: response.status < 300 ? await readText(response.body) : '',
+        text: response.status < 300 ? await readText(response) : '',
       }),
     );
     if (next === undefined) return { status, text };
@@ -220,12 +274,28 @@ async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<Robots
   return { status: 404, text: '' };
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** Some servers compress although nobody asked for it. What they send then may expand to this size. */
+const MAX_DECODED_ROBOTS_BYTES = 16 * MAX_ROBOTS_BYTES;
+
+/** @throws RetrievalFailure `robots_unreachable` if the body cannot be read: what it disallows is not known then */
+async function readText({ body, header }: HttpResponse): Promise<string> {
   try {
-    return await readBeginning(body, MAX_ROBOTS_BYTES);
+    const sent = await readBeginning(body, MAX_ROBOTS_BYTES);
+    const budget = new ByteBudget(MAX_DECODED_ROBOTS_BYTES);
+    const decoded = await decodeContent(sent, header('content-encoding') ?? null, budget);
+    if (decoded === null) throw new RetrievalFailure('robots_unreachable');
+    return withoutMark(decoded.subarray(0, MAX_ROBOTS_BYTES));
   } catch (error) {
     throw error instanceof RetrievalFailure ? new RetrievalFailure('robots_unreachable', error) : error;
   }
+}
+
+/** Decodes a text in UTF-8, or in UTF-16 if a byte order mark says so. */
+function withoutMark(bytes: Buffer): string {
+  const [first, second] = bytes;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  // The decoder leaves out the mark.
+  return new TextDecoder(!isUtf16 ? 'utf-8' : first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes);
 }
 
 /** Returns undefined for a redirect without a valid target. It is then treated like any other 3xx response. */
@@ -238,7 +308,7 @@ function validTarget(from: URL, response: Parameters<typeof redirectTarget>[1]):
   }
 }
 
-async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -246,10 +316,7 @@ async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number
     bytes += chunk.length;
     if (bytes >= maxBytes) break;
   }
-  // Some editors write a byte order mark at the start of the file.
-  return Buffer.concat(kept)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
+  return Buffer.concat(kept);
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -277,6 +344,16 @@ export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REDIRECTS.has(status);
 }
 
+/** Returns `Location` as text: servers send UTF-8 although a header has none, and browsers read it. */
+export function decodeLocation(value: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'latin1'));
+  } catch (error) {
+    if (error instanceof TypeError) return value;
+    throw error;
+  }
+}
+
 /**
  * Returns the target of a redirect without fragment, user name and password, which are never sent.
  *
@@ -284,7 +361,7 @@ export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
  */
 function redirectTarget(from: URL, response: Pick<HttpResponse, 'header'>): URL {
   const location = response.header('location');
-  const to = location === undefined ? null : URL.parse(location, from.href);
+  const to = location === undefined ? null : URL.parse(decodeLocation(location), from.href);
   if (to === null) throw new RetrievalFailure('invalid_response');
   if (to.protocol !== 'http:' && to.protocol !== 'https:') throw new RetrievalFailure('redirect_refused');
   to.hash = '';

@@ -9,8 +9,9 @@ import type { Clock } from '../../../shared/values/clock.ts';
 import { inBackground } from '../../runtime/background.ts';
 import type { Validators } from '../../store/sqlite/collection/retrievals.ts';
 import { type HostRateLimiter, MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
-import { type ConnectionPool, RetrievalFailure } from './connect.ts';
-import type { HttpResponse } from './exchange.ts';
+import { RetrievalFailure } from './connect.ts';
+import { exchange, type HttpResponse } from './exchange.ts';
+import type { ConnectionPool } from './httpConnection.ts';
 import type { RobotsCache } from './robots.ts';
 
 /** The cookies of a login, which are sent to their own site only. */
@@ -55,6 +56,8 @@ export interface ObjectRequest<Received> {
 export interface Attempt<Received> {
   final_url: string;
   redirects: Redirect[];
+  /** The cookies that each redirect set, as header values. They are not recorded. */
+  redirectCookies: string[][];
   status: number | null;
   error: RetrievalError | null;
   content_type: string | null;
@@ -100,9 +103,6 @@ export interface FetchServices {
 type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'allowPrivateAddress' | 'signal'>;
 export type AttemptStats = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
-/** The HTTP client. It is loaded with the first request, because a node at rest does not need it. */
-let exchanging: Promise<typeof import('./exchange.ts')> | undefined;
-
 /** After the timeout, a body that arrives more slowly than this is aborted. */
 const MIN_BYTES_PER_SECOND = 50_000;
 
@@ -139,7 +139,6 @@ export class Requester {
     const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
     return rateLimiter.run(url.hostname, signal, async () => {
-      const { exchange } = await (exchanging ??= import('./exchange.ts'));
       // Before the timeout starts, because `headers` waits for this node's disk.
       const given = await headers();
       const started = clock.now();

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 import mime from 'mime-types';
 import { RE2JS } from 're2js';
@@ -6,6 +5,7 @@ import { watchedUrlSchema } from '../../../shared/collection/source.ts';
 import { decodeText, readBody } from '../derived/body.ts';
 import { MAX_BYTES_READ } from '../derived/limits.ts';
 import { type LinksResult, type LinksTask, NotDerivableError } from '../derived/process/tasks.ts';
+import { gunzipSync } from '../fetch/gunzip.ts';
 
 /**
  * Reads the addresses that an object links to or lists, at most `maxListed` different ones. Runs in the derive process.

@@ -7,7 +7,7 @@ import { type HeldAnswer, partsOfPage } from '../../store/sqlite/collection/page
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { isWithheldForLogin } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { decodeContent } from './contentCoding.ts';
+import { decodeContent } from '../fetch/contentCoding.ts';
 import { asBrowsersWrite, heldAnswers } from './readPages.ts';
 
 /** Larger objects are not given to a page. */
@@ -27,6 +27,8 @@ export class ArchiveGate implements PageGate {
   readonly #recorded = new Map<string, HeldAnswer[]>();
   /** The addresses behind a redirect that the archive followed when it fetched them. */
   readonly #behind = new Map<string, HeldAnswer>();
+  /** How many redirects of an answer were given: an address may lead to itself. */
+  readonly #hopsGiven = new Map<HeldAnswer, number>();
 
   /**
    * @param page the id of the page capture that is drawn again; its own parts are used first
@@ -116,11 +118,12 @@ export class ArchiveGate implements PageGate {
     budget: ByteBudget,
   ): Promise<(PageAnswer & { sha256: string | null }) | null> {
     const url = withoutFragment(asked);
-    const hop = held.redirects.findIndex(
-      (redirect) => asBrowsersWrite(redirect.url) === asBrowsersWrite(url),
-    );
+    const isHop = (redirect: { url: string }) => asBrowsersWrite(redirect.url) === asBrowsersWrite(url);
+    const given = isHop({ url: held.final_url }) ? (this.#hopsGiven.get(held) ?? 0) : 0;
+    const hop = held.redirects.findIndex((redirect, index) => index >= given && isHop(redirect));
     const redirect = held.redirects[hop];
     if (redirect) {
+      this.#hopsGiven.set(held, hop + 1);
       const next = held.redirects[hop + 1]?.url ?? held.final_url;
       this.#behind.set(withoutFragment(next), held);
       const location = redirect.headers?.find(([name]) => name.toLowerCase() === 'location')?.[1] ?? next;

@@ -14,7 +14,7 @@ import { isStorageFailure } from '../../store/storageErrors.ts';
 import type { Store } from '../../store/store.ts';
 import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
-import { ConnectionPool } from '../fetch/connect.ts';
+import { ConnectionPool } from '../fetch/httpConnection.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../profiles/logins.ts';
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
@@ -132,7 +132,7 @@ export class PageCapturer {
     try {
       return await this.#drawWith(page, { fetching: { ...fetching, connections }, login }, signal);
     } finally {
-      await connections.close();
+      connections.close();
     }
   }
 

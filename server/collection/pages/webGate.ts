@@ -11,12 +11,13 @@ import { isHttpUrl } from '../../../shared/values/text.ts';
 import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
+import { decodeContent } from '../fetch/contentCoding.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
 import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObject.ts';
+import { isErrorStatus } from '../fetch/httpMessage.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
 import { domainOf } from '../profiles/cookies.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
-import { decodeContent } from './contentCoding.ts';
 import { asBrowsersWrite } from './readPages.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */
@@ -24,6 +25,8 @@ export interface CheckedDocument {
   url: string;
   final_url: string;
   redirects: readonly Redirect[];
+  /** The cookies that each redirect set. */
+  redirectCookies: readonly (readonly string[])[];
   status: number;
   headers: readonly (readonly [string, string])[];
   sha256: string;
@@ -73,7 +76,7 @@ export class WebGate implements PageGate {
   #documentOrigin: string | null = null;
   readonly #options: WebGateOptions;
   /** The addresses of the way to the document that are still to be asked for. */
-  readonly #known: Map<string, PageAnswer>;
+  readonly #known = new Map<string, PageAnswer[]>();
   /** The origins whose documents are the owner's page: only what they ask for gets the owner's headers. */
   readonly #own: ReadonlySet<string>;
   /** The origins at private addresses: only what they ask for may be at one. */
@@ -82,13 +85,17 @@ export class WebGate implements PageGate {
   constructor(options: WebGateOptions) {
     this.#options = options;
     const { document } = options;
-    this.#known = new Map(
-      document.redirects.map((hop) => [asBrowsersWrite(hop.url), redirectAnswer(hop, document)]),
-    );
-    const { status, headers, body, url, final_url } = document;
-    this.#known.set(asBrowsersWrite(final_url), { status, headers, body });
+    const { status, headers, body, url, final_url, redirects } = document;
+    for (const hop of redirects) this.#know(hop.url, redirectAnswer(hop, document));
+    this.#know(final_url, { status, headers, body });
     this.#own = new Set([new URL(url).origin, new URL(final_url).origin]);
     if (document.isPrivate) this.#private.add(new URL(final_url).origin);
+  }
+
+  /** An address may lead to itself, and then each visit has its own answer. */
+  #know(url: string, answer: PageAnswer): void {
+    const known = asBrowsersWrite(url);
+    this.#known.set(known, [...(this.#known.get(known) ?? []), answer]);
   }
 
   async answer(
@@ -116,10 +123,10 @@ export class WebGate implements PageGate {
   /** Answers with what the check of the source was answered, once. */
   #takeKnown({ url, method, type }: PageRequestToAnswer): PageAnswer | undefined {
     const { document } = this.#options;
-    const answer = this.#known.get(asBrowsersWrite(url));
+    const known = this.#known.get(asBrowsersWrite(url));
+    const answer = known?.shift();
     if (!answer) return undefined;
-    this.#known.delete(asBrowsersWrite(url));
-    const isDocument = asBrowsersWrite(url) === asBrowsersWrite(document.final_url);
+    const isDocument = known?.length === 0 && asBrowsersWrite(url) === asBrowsersWrite(document.final_url);
     this.#note({
       url,
       method,
@@ -288,7 +295,7 @@ function partOf(
       ...object,
       duration_ms: Math.round(stats.duration_ms),
       page_label: null,
-      connection: connection?.record() ?? null,
+      connection: connection?.record ?? null,
     },
     body: body && body.bytes,
     requestBody,
@@ -351,7 +358,7 @@ function forwarded(headers: Record<string, string>): Record<string, string> {
 function errorOf(response: HttpResponse | null): RetrievalError | null {
   if (!response) return 'connection_reset';
   const { status } = response;
-  if (status >= 400) return 'http_error';
+  if (isErrorStatus(status)) return 'http_error';
   if (isRedirect(response)) return 'redirected';
   return status >= 200 && status < 300 && status !== 206 ? null : 'invalid_response';
 }
@@ -374,10 +381,15 @@ async function readBody(
 }
 
 /** A redirect on the way to the document. Those of earlier versions have no headers, but a target: the next address. */
-function redirectAnswer(hop: Redirect, { redirects, final_url }: CheckedDocument): PageAnswer {
-  const next = redirects[redirects.indexOf(hop) + 1]?.url ?? final_url;
+function redirectAnswer(
+  hop: Redirect,
+  { redirects, redirectCookies, final_url }: CheckedDocument,
+): PageAnswer {
+  const at = redirects.indexOf(hop);
+  const next = redirects[at + 1]?.url ?? final_url;
   const headers = hop.headers?.some(([name]) => name.toLowerCase() === 'location')
     ? hop.headers
     : [['location', next] as const];
-  return { status: hop.status, headers, body: Buffer.alloc(0) };
+  const cookies = (redirectCookies[at] ?? []).map((value) => ['set-cookie', value] as const);
+  return { status: hop.status, headers: [...headers, ...cookies], body: Buffer.alloc(0) };
 }

@@ -246,7 +246,7 @@ function isDrawn({ capture }: SourceRow, asPage = false): boolean {
 function pageToCapture(
   { read }: Pick<Store, 'read'>,
   source: SourceRow,
-  { unchanged, isPrivate, final_url, redirects, headers }: Attempt<ReceivedObject>,
+  { unchanged, isPrivate, final_url, redirects, redirectCookies, headers }: Attempt<ReceivedObject>,
   { error, sha256, status, content_type }: NewRetrieval,
   asPage?: boolean,
 ): PageToDraw | null {
@@ -261,6 +261,7 @@ function pageToCapture(
       url: source.url,
       final_url,
       redirects,
+      redirectCookies,
       status: unchanged ? 200 : status,
       headers: stored ?? headers,
       sha256,

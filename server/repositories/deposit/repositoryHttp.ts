@@ -7,7 +7,7 @@ import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { RetrievalFailure } from '../../collection/fetch/connect.ts';
-import type { HttpResponse } from '../../collection/fetch/exchange.ts';
+import { exchange, type HttpResponse } from '../../collection/fetch/exchange.ts';
 import { Deadline, type Network, parseRetryAfter } from '../../collection/fetch/requester.ts';
 import { isPrivateHost } from '../../collection/sources/privateSources.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -113,7 +113,6 @@ export class RepositoryHttp {
   }
 
   async #sendOnce({ method, path, json, body }: RepositoryRequest): Promise<unknown> {
-    const { exchange } = await import('../../collection/fetch/exchange.ts');
     const { clock, lookup } = this.#services;
     const { url, token, header } = this.#access;
     const { user_agent, request_timeout_seconds } = this.#services.settings();

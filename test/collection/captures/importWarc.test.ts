@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeTestNodes } from '../../support/node.ts';
@@ -172,6 +173,104 @@ describe('importing a WARC file (contract, section 3)', () => {
     const headers = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'text/plain' };
     await imported(node, record({ block: http('no size here\nmore', { headers }) }));
     expect(await bytesOf(node, sha256('no size here\nmore'))).toBe('no size here\nmore');
+  });
+
+  describe('a body whose head names a transfer coding', () => {
+    const coded = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'text/csv' };
+    const table = '0;1;2\r\n3;4;5\r\n';
+    const framed = '3\r\nabc\r\n0\r\n\r\n';
+    const packed = gzipSync('abc');
+    const chunksOf = (bytes: Buffer) =>
+      Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n0\r\n\r\n')]);
+    test.each<[string, string | Buffer, string | Buffer, string | undefined, Record<string, string>]>([
+      ['that looks like an empty chunk', table, table, undefined, coded],
+      ['that looks like an empty chunk, with its digest', table, table, sha1(table), coded],
+      [
+        'that looks like an empty chunk with trailers',
+        '0\r\na: b\r\n',
+        '0\r\na: b\r\n',
+        sha1('0\r\na: b\r\n'),
+        coded,
+      ],
+      ['that begins with a number', '2\r\n3;4\r\n', '2\r\n3;4\r\n', undefined, coded],
+      [
+        'that begins with a large number, with its digest',
+        'abc\r\n1;2\r\n',
+        'abc\r\n1;2\r\n',
+        sha1('abc\r\n1;2\r\n'),
+        coded,
+      ],
+      ['that is one line', 'ff', 'ff', undefined, coded],
+      ['in chunks', framed, 'abc', undefined, coded],
+      ['in chunks, with more empty lines', `${framed}\r\n`, 'abc', undefined, coded],
+      ['in chunks, with other bytes behind them', `${framed}more`, `${framed}more`, undefined, coded],
+      [
+        'in chunks, with other bytes behind them, and the digest of all',
+        `${framed}more`,
+        `${framed}more`,
+        sha1(`${framed}more`),
+        coded,
+      ],
+      ['in chunks, with the digest of what they hold', framed, 'abc', sha1('abc'), coded],
+      [
+        'compressed, in chunks',
+        chunksOf(packed),
+        'abc',
+        undefined,
+        { ...coded, 'Transfer-Encoding': 'gzip, chunked' },
+      ],
+      ['compressed', packed, 'abc', undefined, { ...coded, 'Transfer-Encoding': 'gzip' }],
+      ['named identity', framed, framed, undefined, { ...coded, 'Transfer-Encoding': 'identity' }],
+    ])('%s', async (_title, body, kept, digest, headers) => {
+      const fields: Record<string, string> = digest === undefined ? {} : { 'WARC-Payload-Digest': digest };
+      const result = await imported(node, record({ block: http(body, { headers }), fields }));
+      expect(result).toMatchObject({ captures: 1, refused: [] });
+      const [event] = await node.events();
+      expect(event?.sha256).toBe(sha256(kept));
+      expect(await bytesOf(node, sha256(kept))).toBe(Buffer.from(kept).toString('latin1'));
+    });
+  });
+
+  test.each<[string, string, number]>([
+    ['in lower case', 'http/1.1 200 OK', 200],
+    ['without a version', 'HTTP 200 Document follows', 200],
+    ['of HTTP/2', 'HTTP/2 200', 200],
+    ['with a status that nobody defined', 'HTTP/1.1 999 Request denied', 999],
+    ['with a status below 100', 'HTTP/1.1 042 Odd', 42],
+  ])('a status line %s', async (_title, line, status) => {
+    const block = `${line}\r\nContent-Type: text/plain\r\n\r\nabc`;
+    expect(await imported(node, record({ block }))).toMatchObject({ captures: 1, refused: [] });
+    const [retrieval] = await node.retrievals((await sourceNamed(node, 'http://example.com/')).id);
+    expect(retrieval).toMatchObject({ status, error: status === 200 ? null : 'http_error' });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['a length behind the colon', { 'Content-Length': '\r\n 89' }],
+    ['an address behind the colon', { 'WARC-Target-URI': '\r\n\thttp://example.com/' }],
+    ['a date behind the colon', { 'WARC-Date': '\r\n  2020-01-01T12:00:00Z' }],
+    ['a digest in base64', { 'WARC-Payload-Digest': `sha1:${hash('sha1', 'abc', 'base64')}` }],
+    [
+      'a digest in base64url without padding',
+      { 'WARC-Payload-Digest': `sha256:${hash('sha256', 'abc', 'base64url')}` },
+    ],
+    ['a digest in upper-case hex', { 'WARC-Payload-Digest': `sha256:${sha256('abc').toUpperCase()}` }],
+    ['a digest in lower-case base32', { 'WARC-Payload-Digest': sha1('abc').toLowerCase() }],
+    ['a digest in a form that nobody knows', { 'WARC-Payload-Digest': `sha1:<${'x'.repeat(40)}>` }],
+  ])('reads %s', async (_title, fields) => {
+    const block =
+      'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Filler: a long value so that it is 89\r\n\r\nabc';
+    expect(Buffer.byteLength(block)).toBe(89);
+    expect(await imported(node, record({ block, fields }))).toMatchObject({ captures: 1, refused: [] });
+    expect(await bytesOf(node, sha256('abc'))).toBe('abc');
+  });
+
+  test('joins a redirect whose Location is UTF-8 with its target', async () => {
+    const hop = Buffer.from('HTTP/1.1 302 Found\r\nLocation: /caf\u00e9\r\n\r\n');
+    const file = Buffer.concat([
+      record({ uri: 'http://example.com/start', block: hop }),
+      response('there', { uri: 'http://example.com/caf%C3%A9', date: '2020-01-01T12:00:01Z' }),
+    ]);
+    expect(await imported(node, file)).toMatchObject({ captures: 2, refused: [] });
   });
 
   test('assigns captures of a watched address to that source without changing its state', async () => {

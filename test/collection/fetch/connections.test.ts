@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { ConnectionPool } from '../../../server/collection/fetch/connect.ts';
 import { exchange, type HttpResponse } from '../../../server/collection/fetch/exchange.ts';
+import { ConnectionPool } from '../../../server/collection/fetch/httpConnection.ts';
 import { closeScriptedWebs, ScriptedWeb, type Step } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { openCollectingNode } from '../support.ts';

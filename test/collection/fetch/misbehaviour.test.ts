@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import {
@@ -59,6 +60,64 @@ describe('unusual but complete responses', () => {
     'a wrong content encoding': [page('plain', { headers: { 'Content-Encoding': 'gzip' } }), 'plain'],
     'an unknown content encoding': [page('plain', { headers: { 'Content-Encoding': 'x-sealed' } }), 'plain'],
     'no content type and no reason phrase': [raw('HTTP/1.1 200 \r\nContent-Length: 3\r\n\r\nabc'), 'abc'],
+    'both Content-Length and chunks': [
+      raw(`${OK}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`),
+      'abc',
+    ],
+    '100 Continue': [raw(`HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 3\r\n\r\nabc`), 'abc'],
+    '102 without a phrase': [raw(`HTTP/1.1 102\r\n\r\n${OK}Content-Length: 3\r\n\r\nabc`), 'abc'],
+    'equal lengths in two headers': [raw(`${OK}Content-Length: 3\r\ncontent-length: 3\r\n\r\nabcd`), 'abc'],
+    'equal lengths in one header': [raw(`${OK}Content-Length: 3, 3\r\n\r\nabcd`), 'abc'],
+    'lines that end with LF': [raw('HTTP/1.1 200 OK\nContent-Length: 3\n\nabc'), 'abc'],
+    'one line that ends with LF': [raw(`${OK}X-A: b\nContent-Length: 3\r\n\r\nabc`), 'abc'],
+    'an empty line that ends with LF': [raw(`${OK}Content-Length: 3\r\n\nabc`), 'abc'],
+    'chunks whose lines end with LF': [raw(`${OK}Transfer-Encoding: chunked\n\n3\nabc\n0\n\n`), 'abc'],
+    'a folded header': [raw(`${OK}X-A: b\r\n\tc\r\n d\r\nContent-Length: 3\r\n\r\nabc`), 'abc'],
+    'a folded length': [raw(`${OK}Content-Length:\r\n 3\r\n\r\nabcd`), 'abc'],
+    'a space before a colon': [raw(`${OK}Content-Length : 3\r\n\r\nabcd`), 'abc'],
+    'a space within a name': [raw(`${OK}X Cache: HIT\r\nContent-Length: 3\r\n\r\nabcd`), 'abc'],
+    'a control character in a value': [raw(`${OK}X-A: a\x01\x7fb\r\nContent-Length: 3\r\n\r\nabcd`), 'abc'],
+    'a header without a colon': [raw(`${OK}Broken\r\nContent-Length: 3\r\n\r\nabcd`), 'abc'],
+    'chunk sizes with blanks around': [
+      raw(`${OK}Transfer-Encoding: chunked\r\n\r\n 3  \r\nabc\r\n0000 \r\n\r\n`),
+      'abc',
+    ],
+    'an end right after the last chunk': [
+      raw(`${OK}Transfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n`),
+      'abc',
+    ],
+    'the transfer coding identity': [
+      raw(`${OK}Transfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabcd`),
+      'abc',
+    ],
+    'chunks of HTTP/1.0, which has none': [
+      raw('HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabcd'),
+      'abc',
+    ],
+    'a version in lower case': [raw('http/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd'), 'abc'],
+    'the version of HTTP/2': [raw('HTTP/2 200\r\nContent-Length: 3\r\n\r\nabcd'), 'abc'],
+    'no version': [raw('HTTP 200 Document follows\r\nContent-Length: 3\r\n\r\nabcd'), 'abc'],
+    'a radio stream': [raw('ICY 200 OK\r\n\r\nabc'), 'abc'],
+    'empty lines before the response': [raw(`\r\n\r\n${OK}Content-Length: 3\r\n\r\nabcd`), 'abc'],
+    'two blanks in the status line': [raw('HTTP/1.1  200 OK\r\nContent-Length: 3\r\n\r\nabcd'), 'abc'],
+    'gzip as a transfer coding': [
+      (socket) => {
+        socket.write(`${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`);
+        const packed = gzipSync('abc');
+        socket.end(
+          Buffer.concat([
+            Buffer.from(`${packed.length.toString(16)}\r\n`),
+            packed,
+            Buffer.from('\r\n0\r\n\r\n'),
+          ]),
+        );
+      },
+      'abc',
+    ],
+    'gzip as a transfer coding that was not applied': [
+      raw(`${OK}Transfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`),
+      'abc',
+    ],
     'a header that is not ASCII': [raw(`${OK}X-Place: Z\xfcrich\r\nContent-Length: 3\r\n\r\nabc`), 'abc'],
     'a thousand headers': [raw(`${OK}${'X-A: b\r\n'.repeat(1_000)}Content-Length: 3\r\n\r\nabc`), 'abc'],
   };
@@ -76,6 +135,11 @@ describe('unusual but complete responses', () => {
       Object.entries(COMPLETE).map(([title, [, body]]) => [title, null, sha256(body)]),
     );
     expect(found['a header that is not ASCII']?.headers).toContainEqual(['X-Place', 'Zürich']);
+    // Odd headers are kept as they came.
+    expect(found['a folded header']?.headers).toContainEqual(['X-A', 'b c d']);
+    expect(found['a space within a name']?.headers).toContainEqual(['X Cache', 'HIT']);
+    expect(found['a control character in a value']?.headers).toContainEqual(['X-A', 'a\x01\x7fb']);
+    expect(found['the version of HTTP/2']?.connection).toMatchObject({ http: '2' });
   });
 });
 
@@ -95,11 +159,6 @@ describe('invalid responses', () => {
       'invalid_response',
       null,
     ],
-    'both Content-Length and chunks': [
-      raw(`${OK}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`),
-      'invalid_response',
-      null,
-    ],
     'a length that is not a number': [raw(`${OK}Content-Length: three\r\n\r\nabc`), 'invalid_response', null],
     'a negative length': [raw(`${OK}Content-Length: -3\r\n\r\nabc`), 'invalid_response', null],
     'a NUL in a header': [raw(`${OK}X-A: a\x00b\r\nContent-Length: 3\r\n\r\nabc`), 'invalid_response', null],
@@ -108,13 +167,24 @@ describe('invalid responses', () => {
       'invalid_response',
       null,
     ],
-    // The client rejects it because the request has no body.
-    '100 Continue': [
-      raw(`HTTP/1.1 100 Continue\r\n\r\n${OK}Content-Length: 3\r\n\r\nabc`),
+    'an unknown status': [page('what', { status: 999 }), 'http_error', 999],
+    'a status below 100': [raw('HTTP/1.1 042 Odd\r\nContent-Length: 3\r\n\r\nabc'), 'http_error', 42],
+    'a status of four digits': [raw('HTTP/1.1 2000 OK\r\n\r\n'), 'invalid_response', null],
+    'different lengths in one header': [
+      raw(`${OK}Content-Length: 3, 4\r\n\r\nabcd`),
       'invalid_response',
       null,
     ],
-    'an unknown status': [page('what', { status: 999 }), 'http_error', 999],
+    'interim responses without end': [
+      raw('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000)),
+      'invalid_response',
+      null,
+    ],
+    'damaged gzip as a transfer coding': [
+      raw(`${OK}Transfer-Encoding: gzip\r\n\r\n\x1f\x8b\x08 damaged`),
+      'invalid_response',
+      200,
+    ],
     '300 Multiple Choices': [page('choose', { status: 300 }), 'invalid_response', 300],
     'a redirect to an invalid URL': [redirect('http://[::/'), 'invalid_response', 302],
     'a redirect with an empty Location': [redirect(''), 'redirect_loop', 302],
@@ -156,6 +226,71 @@ test('a redirect to a URL of 60,000 characters is followed', async () => {
   web.script(long, page('text'));
   const { from } = await attempts({ from: redirect(long) });
   expect(from).toMatchObject({ error: null, final_url: web.url(long) });
+});
+
+describe('a Location that is not ASCII', () => {
+  test.each<[string, string, string]>([
+    ['UTF-8', Buffer.from('/café?q=ä').toString('latin1'), '/caf%C3%A9?q=%C3%A4'],
+    ['ISO-8859-1', '/caf\xe9', '/caf%C3%A9'],
+  ])('in %s leads where browsers go', async (_title, location, path) => {
+    web.script(path, page('text'));
+    const { from } = await attempts({ from: raw(`HTTP/1.1 302 Found\r\nLocation: ${location}\r\n\r\n`) });
+    expect(from).toMatchObject({ error: null, final_url: web.url(path) });
+  });
+});
+
+describe('cookies on the way', () => {
+  const wall =
+    (to: string, cookie: string): Step =>
+    (socket, request) => {
+      const isKnown = (request.headers.cookie ?? '').includes('seen=1');
+      const answer = isKnown
+        ? page('behind')
+        : page('', { status: 302, headers: { Location: to, 'Set-Cookie': cookie } });
+      answer(socket, request);
+    };
+
+  test('are sent back within a check, and not kept for the next', async () => {
+    web.script('/wall', wall('/wall', 'seen=1; Path=/'));
+    const { id } = await node.watch(web.url('/wall'));
+    for (let round = 0; round < 2; round += 1) await node.check();
+    expect(web.requests('/wall').map(({ headers }) => headers.cookie)).toEqual([
+      undefined,
+      'seen=1',
+      undefined,
+      'seen=1',
+    ]);
+    const [attempt] = await node.retrievals(id);
+    expect(attempt).toMatchObject({ error: null, sha256: sha256('behind'), redirects: [{ status: 302 }] });
+    expect(JSON.stringify(attempt)).not.toContain('seen=1');
+  });
+
+  test('are sent neither to other hosts nor to other paths', async () => {
+    const other = await ScriptedWeb.open({ host: '127.0.0.2' });
+    other.script('/end', page('end'));
+    web.script('/a/b', redirect(other.url('/end')));
+    const { from } = await attempts({
+      from: page('', { status: 302, headers: { Location: '/a/b', 'Set-Cookie': 'seen=1; Path=/c' } }),
+    });
+    expect(from).toMatchObject({ error: null, final_url: other.url('/end') });
+    expect(web.requests('/a/b')[0]?.headers).not.toHaveProperty('cookie');
+    expect(other.requests('/end')[0]?.headers).not.toHaveProperty('cookie');
+  });
+
+  test('do not hide a loop', async () => {
+    const { from, counting } = await attempts({
+      from: page('', { status: 302, headers: { Location: '/0', 'Set-Cookie': 'seen=1; Path=/' } }),
+      counting: (socket, request) => {
+        const n = Number(/n=(\d+)/.exec(request.headers.cookie ?? '')?.[1] ?? 0);
+        page('', { status: 302, headers: { Location: '/1', 'Set-Cookie': `n=${n + 1}; Path=/` } })(
+          socket,
+          request,
+        );
+      },
+    });
+    expect(from).toMatchObject({ error: 'redirect_loop' });
+    expect(counting).toMatchObject({ error: 'too_many_redirects' });
+  });
 });
 
 test('a redirect from a source on this machine to another loopback address is followed', async () => {

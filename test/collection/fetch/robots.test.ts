@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../support/manualClock.ts';
 import {
@@ -44,6 +45,30 @@ describe('robots.txt is obeyed', () => {
     expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed', status: null, sha256: null });
     expect(web.requests('/private/page')).toEqual([]);
     expect(web.requests('/robots.txt')[0]?.headers['user-agent']).toMatch(/^Strongroom\/0\.1\.0 \(\+http/);
+  });
+
+  test.each<[string, Record<string, string>, (rules: string) => Buffer]>([
+    ['gzip', { 'Content-Encoding': 'gzip' }, gzipSync],
+    [
+      'gzip with text behind it',
+      { 'Content-Encoding': 'gzip' },
+      (rules) => Buffer.concat([gzipSync(rules), Buffer.from('# cache')]),
+    ],
+    ['deflate', { 'Content-Encoding': 'deflate' }, deflateSync],
+    ['Brotli', { 'Content-Encoding': 'br' }, brotliCompressSync],
+    ['a coding that was not applied', { 'Content-Encoding': 'gzip' }, Buffer.from],
+    ['UTF-8 with a mark', {}, (rules) => Buffer.from(`\ufeff${rules}`)],
+    ['UTF-16', {}, (rules) => Buffer.from(`\ufeff${rules}`, 'utf16le')],
+    ['UTF-16, big-endian', {}, (rules) => Buffer.from(`\ufeff${rules}`, 'utf16le').swap16()],
+  ])('in %s', async (_title, headers, encode) => {
+    web.script('/robots.txt', page(encode('User-agent: *\nDisallow: /private/\n'), { headers }));
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
+  });
+
+  test('a robots.txt that expands beyond its limit allows nothing', async () => {
+    const bomb = gzipSync(Buffer.alloc(64_000_000));
+    web.script('/robots.txt', page(bomb, { headers: { 'Content-Encoding': 'gzip' } }));
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_unreachable' });
   });
 
   test('unless the source ignores robots.txt', async () => {

@@ -3,6 +3,7 @@ import { MEGABYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { hasCaptureAt } from '../../../store/sqlite/collection/captures.ts';
 import { fetchObject } from '../../fetch/fetchObject.ts';
+import { headerOf } from '../../fetch/httpMessage.ts';
 import type { Attempt } from '../../fetch/requester.ts';
 import type { ReceivedObject } from '../../record/objectReceiver.ts';
 import { detectPageLabel } from '../../record/quality/judgePage.ts';
@@ -16,7 +17,6 @@ import {
   recordCapture,
   Tally,
 } from '../capture.ts';
-import { headerOf } from '../warc/httpMessage.ts';
 import {
   InvalidTimeMapError,
   instantOfDate,

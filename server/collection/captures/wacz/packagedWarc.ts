@@ -15,9 +15,9 @@ import {
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { areReadable, type Reader } from '../../../withholding/withholding.ts';
+import { headerOf } from '../../fetch/httpMessage.ts';
 import { type NewWarcRecord, serialize } from '../warc/exportRecords.ts';
 import { type Exporter, recordsOfExport, type selectExport } from '../warc/exportWarc.ts';
-import { headerOf } from '../warc/httpMessage.ts';
 
 /**
  * Yields the WARC file of a package, and notes in the tables of the package what is in it: the lines of the index, the

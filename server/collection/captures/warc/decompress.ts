@@ -5,6 +5,15 @@ import { CaptureFileTooLargeError, DamagedCaptureFileError } from '../capture.ts
 export type OpenBytes = () => AsyncIterable<Buffer>;
 
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
+/** A frame of Zstandard (RFC 8878, section 3.1), and the one that holds the dictionary of a file “.warc.zst”. */
+const ZSTD_MAGICS = [
+  [0x28, 0xb5, 0x2f, 0xfd],
+  [0x5d, 0x2a, 0x4d, 0x18],
+] as const;
+
+/** What to do with a file that is compressed with Zstandard. Node’s decoder would leave out all but its first frame. */
+const IS_ZSTD =
+  'It is compressed with Zstandard. Decompress it first, for example with “zstd -d”, and import the result.';
 
 /** Whether a file begins like gzip. */
 export async function isGzip(open: OpenBytes): Promise<boolean> {
@@ -24,6 +33,11 @@ export async function isGzip(open: OpenBytes): Promise<boolean> {
  */
 export async function* decompress(open: OpenBytes): AsyncGenerator<Buffer, void, undefined> {
   const bytes = new PeekableStream(open());
+  for (const magic of ZSTD_MAGICS) {
+    if (!(await bytes.beginsWith(magic))) continue;
+    await bytes.close();
+    throw new DamagedCaptureFileError(IS_ZSTD);
+  }
   if (!(await bytes.beginsWith(GZIP_MAGIC))) return yield* bytes;
   let yielded = 0;
   const inflater = new Inflater(createGunzip({ chunkSize: OUTPUT_BYTES }));

@@ -15,7 +15,8 @@ import {
 } from '../../../store/sqlite/collection/captures.ts';
 import { sourceById } from '../../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../../store/sqlite/engine/open.ts';
-import { isRedirect, redirectHeaders } from '../../fetch/fetchObject.ts';
+import { decodeLocation, isRedirect, redirectHeaders } from '../../fetch/fetchObject.ts';
+import { headerOf } from '../../fetch/httpMessage.ts';
 import { sourceIdOf } from '../../sources/sources.ts';
 import {
   type Capture,
@@ -30,7 +31,6 @@ import {
   type WarcServices,
 } from '../capture.ts';
 import type { OpenBytes } from './decompress.ts';
-import { headerOf } from './httpMessage.ts';
 import { resolveRevisit, type SpooledRecord } from './readRecord.ts';
 import { type FileDescription, type PendingCaptures, readWarcFile } from './readWarcFile.ts';
 
@@ -351,7 +351,7 @@ function followRedirects(spool: CaptureSpool, first: SpooledCapture): RedirectCh
 
 /** Returns the source id of the address that a redirect leads to. */
 function targetOf(from: string, location: string | undefined): string | undefined {
-  const to = location === undefined ? null : URL.parse(location, from);
+  const to = location === undefined ? null : URL.parse(decodeLocation(location), from);
   if (!to) return undefined;
   try {
     return sourceIdOf(parseCaptureUrl(to.href));

@@ -12,6 +12,17 @@ import {
 } from '../../../store/sqlite/collection/captures.ts';
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { isRedirect } from '../../fetch/fetchObject.ts';
+import {
+  ByteSource,
+  decodeChunked,
+  decodeTransfer,
+  type HttpHead,
+  headerOf,
+  isDecodingError,
+  MalformedHttpError,
+  TruncatedBodyError,
+  transferCodingsOf,
+} from '../../fetch/httpMessage.ts';
 import { detectPageLabel } from '../../record/quality/judgePage.ts';
 import { normalizeUrl, sourceIdOf } from '../../sources/sources.ts';
 import {
@@ -21,17 +32,7 @@ import {
   parseCaptureUrl,
   RefusedCaptureError,
 } from '../capture.ts';
-import {
-  decodeChunked,
-  discardPayload,
-  type HttpHead,
-  headerOf,
-  MalformedHttpError,
-  type Payload,
-  readPayload,
-  splitHead,
-  TruncatedChunksError,
-} from './httpMessage.ts';
+import { bytesOf, discardPayload, type Payload, readPayload, splitHead } from './httpMessage.ts';
 import type { WarcRecord } from './readWarc.ts';
 
 /** The capture that a revisit refers to. */
@@ -146,24 +147,110 @@ async function readResponse(
     return { answer, payload: null, refersTo: null };
   }
   if (head.status === 304) throw new RefusedCaptureError('unresolved_revisit');
-  if (head.status < 200) throw new MalformedHttpError('The record holds an interim response.');
+  if (head.status >= 100 && head.status < 200)
+    throw new MalformedHttpError('The record holds an interim response.');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
-  // Some tools hash a chunked body with its chunk framing, others without.
-  const encodedDigest = new DigestVerifier(stated);
-  const decodedDigest = new DigestVerifier(stated);
-  const encoded = encodedDigest.through(body);
-  const isChunked = hasChunkedBody(head);
-  const decoded = isChunked ? decodedDigest.through(decodeChunked(encoded)) : encoded;
-  const payload = await readPayload(services.staging, decoded, services.maxBytesOf(url));
-  return checked(
-    payload,
-    await drain(encoded).then(() => encodedDigest.matches() || (isChunked && decodedDigest.matches())),
-    async () => {
-      if (!isChunked && isShort(head, payload)) throw new RefusedCaptureError('truncated');
-      const content_type = headerOf(head.headers, 'content-type') ?? null;
-      return answerOf(url, { ...head, content_type }, payload.beginning, errorOfStatus(head.status));
-    },
+  const codings = transferCodingsOf(head.headers).filter((coding) => coding !== 'identity');
+  const maxBytes = services.maxBytesOf(url);
+  const digest = new DigestVerifier(stated);
+  const raw = await readPayload(
+    services.staging,
+    digest.through(body),
+    codings.length === 0 ? maxBytes : maxEncoded(maxBytes),
   );
+  const asIs = { payload: raw, matches: digest.matches() };
+  const read =
+    codings.length === 0 ? asIs : await decodePayload(services, asIs, stated, { codings, maxBytes });
+  return checked(read.payload, read.matches, async () => {
+    if (codings.length === 0 && isShort(head, read.payload)) throw new RefusedCaptureError('truncated');
+    const content_type = headerOf(head.headers, 'content-type') ?? null;
+    return answerOf(url, { ...head, content_type }, read.payload.beginning, errorOfStatus(head.status));
+  });
+}
+
+/** A body as it is in the record, or without its transfer codings. */
+interface ReadBody {
+  payload: Payload;
+  /** Whether the stated digest is that of the body, with or without its transfer codings; true if none is stated. */
+  matches: boolean;
+}
+
+/** Chunks of one byte have six bytes each. */
+function maxEncoded(maxBytes: number): number {
+  return 6 * maxBytes + 65_536;
+}
+
+const DECODABLE: ReadonlySet<string> = new Set(['chunked', 'gzip', 'x-gzip', 'deflate']);
+
+/**
+ * Removes the transfer codings that a head names from its body. Many tools write a body that they have decoded already, and
+ * keep the head. So the body is taken as it is unless it has the form of its coding; nothing of it is dropped in silence.
+ * Some tools state the digest of the body with its chunks, others without.
+ *
+ * @throws RefusedCaptureError; MalformedHttpError; TruncatedBodyError. The body is discarded then.
+ */
+async function decodePayload(
+  { staging }: RecordServices,
+  asIs: ReadBody,
+  stated: StatedDigest | undefined,
+  { codings, maxBytes }: { codings: readonly string[]; maxBytes: number },
+): Promise<ReadBody> {
+  const isProven = stated !== undefined && asIs.matches;
+  try {
+    if (!codings.every((coding) => DECODABLE.has(coding)))
+      throw new RefusedCaptureError('unsupported_encoding');
+    const source = new ByteSource(iterate(bytesOf(asIs.payload)));
+    const progress = { sizes: 0, chunks: 0 };
+    const decodedDigest = new DigestVerifier(stated);
+    let bytes: AsyncGenerator<Buffer, void, undefined> = codings.includes('chunked')
+      ? decodeChunked(source, progress)
+      : source.rest();
+    const packed = codings.filter((coding) => coding !== 'chunked').reverse();
+    for (const coding of packed) bytes = decodeTransfer(bytes, coding === 'deflate' ? 'deflate' : 'gzip');
+    const decoded = await readPayload(staging, decodedDigest.through(bytes), maxBytes).catch(
+      (error: unknown) => {
+        const isOfBody =
+          error instanceof MalformedHttpError ||
+          error instanceof TruncatedBodyError ||
+          isDecodingError(error);
+        if (!isOfBody) throw error;
+        // The digest proves that the body is whole as it is, or it never began as chunks.
+        const began = error instanceof MalformedHttpError ? progress.chunks > 0 : progress.sizes > 0;
+        if (!isProven && (began || packed.length > 0))
+          throw packed.length > 0 && !began ? new RefusedCaptureError('unsupported_encoding') : error;
+        return undefined;
+      },
+    );
+    if (decoded === undefined) return { ...asIs, matches: await fits(asIs.payload, asIs.matches, maxBytes) };
+    const isOfDecoded = decodedDigest.matches();
+    const hasMore = await hasMoreThanLineEnds(source);
+    const isWhole =
+      isOfDecoded && stated !== undefined ? true : !hasMore && !(isProven && decoded.bytes === 0);
+    const [kept, dropped] = isWhole ? [decoded, asIs.payload] : [asIs.payload, decoded];
+    await discardPayload(dropped);
+    return { payload: kept, matches: asIs.matches || (isWhole && isOfDecoded) };
+  } catch (error) {
+    await discardPayload(asIs.payload);
+    throw error;
+  }
+}
+
+/** A body that is kept as it is may be no larger than any other. @throws TooManyBytesError */
+async function fits({ bytes }: Payload, matches: boolean, maxBytes: number): Promise<boolean> {
+  if (bytes > maxBytes) throw new TooManyBytesError(maxBytes);
+  return matches;
+}
+
+async function* iterate(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* chunks;
+}
+
+/** Whether anything but empty lines follows the last chunk. */
+async function hasMoreThanLineEnds(source: ByteSource): Promise<boolean> {
+  for await (const piece of source.rest()) if (!/^[\r\n]*$/.test(piece.toString('latin1'))) return true;
+  return false;
 }
 
 /** Returns the content if the payload's digest matched; discards the payload otherwise. @throws RefusedCaptureError */
@@ -224,13 +311,6 @@ function isHttp(record: WarcRecord): boolean {
   return /^application\/http\b/i.test(record.field('content-type') ?? '');
 }
 
-/** @throws RefusedCaptureError if the transfer coding cannot be decoded. */
-function hasChunkedBody({ headers }: HttpHead): boolean {
-  const coding = headerOf(headers, 'transfer-encoding')?.trim().toLowerCase() ?? 'identity';
-  if (coding !== 'chunked' && coding !== 'identity') throw new RefusedCaptureError('unsupported_encoding');
-  return coding === 'chunked';
-}
-
 function isShort({ headers }: HttpHead, { bytes }: Payload): boolean {
   const length = headerOf(headers, 'content-length');
   return length !== undefined && /^\d+$/.test(length) && bytes < Number(length);
@@ -254,7 +334,7 @@ async function refuseOnContentError<Result>(read: () => Promise<Result>): Promis
 
 function reasonOf(error: unknown): CaptureRefusal | undefined {
   if (error instanceof MalformedHttpError) return 'malformed_http';
-  if (error instanceof TruncatedChunksError) return 'truncated';
+  if (error instanceof TruncatedBodyError) return 'truncated';
   return error instanceof TooManyBytesError ? 'too_large' : undefined;
 }
 
@@ -370,7 +450,7 @@ function contradicts(stated: string | null, { sha256, payload_digest }: Referred
 /** A digest stated in a record (WARC-Block-Digest, WARC-Payload-Digest), for example `sha1:<base32>`. */
 interface StatedDigest {
   algorithm: string;
-  /** In lowercase hex; null if the value is invalid for the algorithm, so that nothing matches it. */
+  /** In lowercase hex; null if the value is too short for the algorithm, so that nothing matches it. */
   hex: string | null;
 }
 
@@ -384,20 +464,29 @@ const ALGORITHMS: Readonly<Record<string, number>> = {
 };
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Parses a stated digest in hex or base32 (RFC 4648); undefined if there is none or its algorithm is unknown. */
+/**
+ * Parses a stated digest in hex, base32 or base64 (RFC 4648); undefined if there is none, or its algorithm or form is
+ * unknown: then it is not compared, because it may be right.
+ */
 function parseStatedDigest(field: string | undefined): StatedDigest | undefined {
   const [, name = '', value = ''] = /^\s*([\w-]+):(\S+)\s*$/.exec(field ?? '') ?? [];
   const algorithm = name.toLowerCase().replace('-', '');
   const bytes = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
-  return bytes === undefined ? undefined : { algorithm, hex: toHex(value.toLowerCase(), bytes) };
+  const hex = bytes === undefined ? undefined : toHex(value, bytes);
+  return hex === undefined ? undefined : { algorithm, hex };
 }
 
-function toHex(value: string, bytes: number): string | null {
-  if (value.length === 2 * bytes && /^[0-9a-f]+$/.test(value)) return value;
-  // Longer than any padding makes it. The pattern below takes quadratic time on long values.
-  if (value.length > 4 * bytes) return null;
-  const digits = value.replace(/=+$/, '');
-  if (digits.length !== Math.ceil((bytes * 8) / 5) || !/^[a-z2-7]+$/.test(digits)) return null;
+function toHex(value: string, bytes: number): string | null | undefined {
+  // No form is shorter than base64.
+  if (value.length < Math.ceil((bytes * 8) / 6)) return null;
+  // Longer than any padding makes it. The patterns below take quadratic time on long values.
+  if (value.length > 4 * bytes) return undefined;
+  if (value.length === 2 * bytes && /^[0-9a-f]+$/i.test(value)) return value.toLowerCase();
+  const plain = value.replace(/=+$/, '');
+  if (plain.length === Math.ceil((bytes * 8) / 6) && /^[\w+/-]+$/.test(plain))
+    return Buffer.from(plain, 'base64').toString('hex');
+  const digits = plain.toLowerCase();
+  if (digits.length !== Math.ceil((bytes * 8) / 5) || !/^[a-z2-7]+$/.test(digits)) return undefined;
   let hex = '';
   let bits = 0;
   let held = 0;

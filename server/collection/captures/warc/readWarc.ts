@@ -1,4 +1,4 @@
-import { AsyncIterReader, LimitReader, WARCParser } from 'warcio';
+import { ByteSource, TruncatedBodyError } from '../../fetch/httpMessage.ts';
 import { CaptureFileTooLargeError, DamagedCaptureFileError } from '../capture.ts';
 
 /** One record of a WARC file (ISO 28500). Its block must be read before the next record is requested. */
@@ -16,17 +16,15 @@ export interface WarcRecord {
   block: AsyncIterable<Uint8Array>;
 }
 
-/** Limit on the named fields of a record; warcio may search all of them for a colon once for each line. */
+/** Limit on the named fields of a record. */
 const MAX_HEAD_BYTES = 524_288;
 const RECORD_END = '\r\n\r\n';
-/** warcio misses the end of a record's fields if it is split over pieces of a few bytes. */
-const MIN_PIECE_BYTES = 4_096;
-const VERSION = /^WARC\/(0\.1[78]|1\.0|1\.1)$/;
+const VERSION = /^WARC\/(0\.1[78]|1\.0|1\.1)[ \t]*\r?\n$/;
+/** The first line of an ARC file, the format that WARC has replaced. */
+const ARC_VERSION = /^filedesc:\/\//;
 
 /**
- * Yields the records of a WARC file. warcio reads framing and fields, but its decompression and HTTP parsing are not
- * used: it inflates a whole chunk at once, searches for the end of a head without limit, and reads into the next record
- * if a head has no fields.
+ * Yields the records of a WARC file.
  *
  * @param bytes the decompressed file. @param maxBytes limit on its size.
  * @param progress where the last record begins of which any byte was read; updated while reading.
@@ -37,25 +35,18 @@ export async function* readWarc(
   maxBytes: number,
   progress = { start: 0 },
 ): AsyncGenerator<WarcRecord, void, undefined> {
-  const metered = new Metered(inPieces(bytes), maxBytes);
-  const reader = new AsyncIterReader(metered, null);
-  const parser = new WARCParser(reader, { keepHeadersCase: true, parseHttp: false });
+  const source = new ByteSource(limited(bytes, maxBytes));
   for (;;) {
-    const start = reader.getReadOffset();
-    metered.beginHead();
-    const record = await parser.parse().finally(() => {
-      if (metered.read > start) progress.start = start;
+    const start = source.offset;
+    const text = await readFields(source).finally(() => {
+      if (source.offset > start || source.hasMore) progress.start = start;
     });
-    metered.endHead();
-    if (!record) return;
-    const { statusline, headers } = record.warcHeaders;
-    if (!VERSION.test(statusline))
-      throw new DamagedCaptureFileError('A record does not begin with a WARC version.');
-    const fields = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const);
+    if (text === undefined) return;
+    const fields = parseFields(text);
     const field = (name: string) => fields.find(([known]) => known === name)?.[1];
     const length = field('content-length') ?? '';
     if (!/^\d{1,15}$/.test(length)) throw new DamagedCaptureFileError('A record does not state its length.');
-    const block = new Block(record.reader as LimitReader, Number(length));
+    const block = new Block(source, Number(length));
     yield {
       type: (field('warc-type') ?? '').toLowerCase(),
       field,
@@ -65,95 +56,97 @@ export async function* readWarc(
       block,
     };
     await block.skip();
-    await requireEnd(reader);
+    await requireEnd(source);
   }
 }
 
+async function* limited(
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let left = maxBytes;
+  for await (const chunk of bytes) {
+    left -= chunk.length;
+    if (left < 0) throw new CaptureFileTooLargeError(maxBytes);
+    yield chunk;
+  }
+}
+
+/** Returns the lines behind the version up to the first empty one; undefined at the end of the file. */
+async function readFields(source: ByteSource): Promise<string | undefined> {
+  const begin = source.offset;
+  let hasVersion = false;
+  const lines: string[] = [];
+  for (;;) {
+    const line = (await source.line(MAX_HEAD_BYTES)).toString('utf8');
+    if (source.offset - begin >= MAX_HEAD_BYTES)
+      throw new DamagedCaptureFileError('The fields of a record have no end.');
+    const isEmpty = line === '\r\n' || line === '\n';
+    if (!hasVersion && line === '') return undefined;
+    if (!hasVersion && isEmpty) continue;
+    if (!hasVersion && !VERSION.test(line)) throw noVersion(line, begin);
+    if (hasVersion && line === '') throw new DamagedCaptureFileError('A record is cut short.');
+    if (hasVersion && isEmpty) return lines.join('');
+    if (hasVersion) lines.push(line);
+    hasVersion = true;
+  }
+}
+
+function noVersion(line: string, start: number): DamagedCaptureFileError {
+  return new DamagedCaptureFileError(
+    start === 0 && ARC_VERSION.test(line)
+      ? 'It is an ARC file, the format before WARC. Convert it to WARC first, for example with “warcio recompress”.'
+      : 'A record does not begin with a WARC version.',
+  );
+}
+
+/** Returns names in lower case and values. A line that begins with a blank continues the one before (ISO 28500, section 4). */
+function parseFields(text: string): [string, string][] {
+  const fields: [string, string][] = [];
+  for (const line of text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields.push([line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]);
+  }
+  return fields;
+}
+
 /** A record that ends elsewhere is corrupt. A record of which only the last bytes are missing is still valid. */
-async function requireEnd(reader: AsyncIterReader): Promise<void> {
-  const end = Buffer.from(await reader.readSize(RECORD_END.length)).toString('latin1');
+async function requireEnd(source: ByteSource): Promise<void> {
+  let end = '';
+  try {
+    for await (const piece of source.take(RECORD_END.length)) end += piece.toString('latin1');
+  } catch (error) {
+    if (!(error instanceof TruncatedBodyError)) throw error;
+  }
   if (end !== RECORD_END)
     throw new DamagedCaptureFileError('A record does not end at its stated length.', {
       invalidatesLast: !RECORD_END.startsWith(end),
     });
 }
 
-/** Joins pieces that are too small, except the last one. Bytes before an error are yielded before it is thrown. */
-async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-  let held: Uint8Array[] = [];
-  let size = 0;
-  let failure: { error: unknown } | undefined;
-  try {
-    for await (const chunk of bytes) {
-      held.push(chunk);
-      size += chunk.length;
-      if (size < MIN_PIECE_BYTES) continue;
-      yield held.length === 1 ? chunk : Buffer.concat(held, size);
-      held = [];
-      size = 0;
-    }
-  } catch (error) {
-    failure = { error };
-  }
-  if (size > 0) yield Buffer.concat(held, size);
-  if (failure) throw failure.error;
-}
-
 class Block implements AsyncIterable<Uint8Array> {
-  readonly #reader: LimitReader;
-  #left: number;
+  readonly #chunks: AsyncGenerator<Uint8Array, void, undefined>;
 
-  constructor(reader: LimitReader, length: number) {
-    this.#reader = reader;
-    this.#left = length;
+  constructor(source: ByteSource, length: number) {
+    this.#chunks = source.take(length);
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    if (this.#left === 0) return;
-    for await (const chunk of this.#reader) {
-      this.#left -= chunk.length;
-      yield chunk;
-      if (this.#left === 0) return;
+  /** An iteration that is broken off can be continued. */
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, void, undefined> {
+    return { next: () => this.#next() };
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array, void>> {
+    try {
+      return await this.#chunks.next();
+    } catch (error) {
+      throw error instanceof TruncatedBodyError
+        ? new DamagedCaptureFileError('A record is cut short.', { cause: error })
+        : error;
     }
-    throw new DamagedCaptureFileError('A record is cut short.');
   }
 
   async skip(): Promise<void> {
     for await (const chunk of this) void chunk;
-  }
-}
-
-/** Limits the bytes read: in total, and for the head of each record. */
-class Metered implements AsyncIterable<Uint8Array> {
-  readonly #bytes: AsyncIterable<Uint8Array>;
-  readonly #maxBytes: number;
-  #left: number;
-  #headLeft = Number.POSITIVE_INFINITY;
-  /** The number of bytes read. */
-  read = 0;
-
-  constructor(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
-    this.#bytes = bytes;
-    this.#maxBytes = maxBytes;
-    this.#left = maxBytes;
-  }
-
-  beginHead(): void {
-    this.#headLeft = MAX_HEAD_BYTES;
-  }
-
-  endHead(): void {
-    this.#headLeft = Number.POSITIVE_INFINITY;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const chunk of this.#bytes) {
-      this.read += chunk.length;
-      this.#left -= chunk.length;
-      this.#headLeft -= chunk.length;
-      if (this.#left < 0) throw new CaptureFileTooLargeError(this.#maxBytes);
-      if (this.#headLeft < 0) throw new DamagedCaptureFileError('The fields of a record have no end.');
-      yield chunk;
-    }
   }
 }

@@ -31,7 +31,7 @@ export interface PendingCaptures {
 
 interface ReadServices extends RecordServices {
   receiver: Pick<ObjectReceiver, 'isStored'>;
-  staging: Pick<Staging, 'stage'>;
+  staging: Pick<Staging, 'stageFile'>;
   maxUnpackedBytes: number;
 }
 

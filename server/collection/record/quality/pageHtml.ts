@@ -1,5 +1,6 @@
-import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, constants, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { charsetInHtml } from '../../../../shared/values/htmlCharset.ts';
+import { gunzipSync } from '../../fetch/gunzip.ts';
 
 /** The parts of a response that determine its label. */
 export interface PageResponse {
@@ -81,7 +82,7 @@ function decodeBody(beginning: Buffer, encoding: string | undefined): Buffer {
     switch (encoding?.trim().toLowerCase()) {
       case 'gzip':
       case 'x-gzip':
-        return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+        return gunzipSync(bytes, { maxOutputLength: MAX_DECODED_BYTES, mayBeCut: true });
       case 'deflate':
         return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
       case 'br':

@@ -46,13 +46,15 @@ describe('an exported WARC file', () => {
     web.script('/page', page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('one'));
     web.script('/chunks', chunked(['ab', 'cd']));
     web.script('/gone', page('gone', { status: 404 }));
+    web.script('/odd', page('denied', { status: 999 }));
+    await checked('/odd');
     await checked('/page', 4);
     await checked('/chunks');
     await checked('/gone');
     const other = await openTestNode();
     const { captures, refused } = await imported(other, await exported(node.node, query));
-    expect([captures, refused]).toEqual([6, []]);
-    for (const body of ['one', 'two', 'abcd', 'gone']) {
+    expect([captures, refused]).toEqual([7, []]);
+    for (const body of ['one', 'two', 'abcd', 'gone', 'denied']) {
       const answer = await other.fetch(`/archive/${sha256(body).slice(7)}`);
       expect(await answer.text()).toBe(body);
     }
@@ -73,7 +75,7 @@ describe('an exported WARC file', () => {
       'original-observed-at': '2026-11-20T10:00:00.123Z',
     });
     const third = await openTestNode();
-    expect((await imported(third, await exported(other, query))).captures).toBe(6);
+    expect((await imported(third, await exported(other, query))).captures).toBe(7);
   });
 
   test('has captures without HTTP as resources, and each object once', async () => {

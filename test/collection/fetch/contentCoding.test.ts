@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { ByteBudget } from '../../../server/browser/requestGate.ts';
-import { decodeContent } from '../../../server/collection/pages/contentCoding.ts';
+import { decodeContent } from '../../../server/collection/fetch/contentCoding.ts';
 
 const TEXT = Buffer.from('The text of a page. '.repeat(50));
 const decode = (body: Buffer, encoding: string | null, most = 10_000) =>
@@ -17,6 +17,11 @@ test.each<[encoding: string | null, body: Buffer]>([
   ['br', brotliCompressSync(TEXT)],
   ['zstd', zstdCompressSync(TEXT)],
   ['br, gzip', gzipSync(brotliCompressSync(TEXT))],
+  ['gzip', Buffer.concat([gzipSync(TEXT.subarray(0, 100)), gzipSync(TEXT.subarray(100))])],
+  // What follows the compressed data is no part of it.
+  ['gzip', Buffer.concat([gzipSync(TEXT), Buffer.from('<!-- cached -->')])],
+  ['gzip', Buffer.concat([gzipSync(TEXT), Buffer.alloc(20)])],
+  ['deflate', Buffer.concat([deflateSync(TEXT), Buffer.from('<!-- cached -->')])],
   // Servers that name a coding and do not apply it, or name what is none.
   ['utf-8', TEXT],
   ['aws-chunked, gzip', TEXT],

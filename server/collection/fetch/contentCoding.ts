@@ -1,14 +1,14 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import { brotliDecompress, constants, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import pLimit from 'p-limit';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import type { ByteBudget } from '../../browser/requestGate.ts';
+import { gunzip } from './gunzip.ts';
 
 const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 /** No server sends more than two. */
 const MAX_CODINGS = 4;
 
-const unzip = promisify(gunzip);
 const unbrotli = promisify(brotliDecompress);
 const unzstd = promisify(zstdDecompress);
 const unzlib = promisify(inflate);
@@ -68,6 +68,6 @@ async function decodeOnce(body: Buffer, coding: string, maxOutputLength: number)
         ? unzstd(body, { maxOutputLength, finishFlush: constants.ZSTD_e_flush })
         : body;
     default:
-      return begins(0x1f, 0x8b) ? unzip(body, limit) : body;
+      return begins(0x1f, 0x8b) ? gunzip(body, { maxOutputLength, mayBeCut: true }) : body;
   }
 }
