@@ -278,11 +278,11 @@ async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<Robots
 const MAX_DECODED_ROBOTS_BYTES = 16 * MAX_ROBOTS_BYTES;
 
 /** @throws RetrievalFailure `robots_unreachable` if the body cannot be read: what it disallows is not known then */
-async function readText({ body, header }: HttpResponse): Promise<string> {
+async function readText(response: HttpResponse): Promise<string> {
   try {
-    const sent = await readBeginning(body, MAX_ROBOTS_BYTES);
+    const sent = await readBeginning(response.body, MAX_ROBOTS_BYTES);
     const budget = new ByteBudget(MAX_DECODED_ROBOTS_BYTES);
-    const decoded = await decodeContent(sent, header('content-encoding') ?? null, budget);
+    const decoded = await decodeContent(sent, response.header('content-encoding') ?? null, budget);
     if (decoded === null) throw new RetrievalFailure('robots_unreachable');
     return withoutMark(decoded.subarray(0, MAX_ROBOTS_BYTES));
   } catch (error) {

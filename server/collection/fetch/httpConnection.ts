@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { after } from '../../runtime/background.ts';
 import { type ConnectionRules, type KnownFacts, openConnection } from './connect.ts';
 import { ByteSource } from './httpMessage.ts';
 
@@ -81,7 +82,7 @@ class Received implements AsyncIterator<Uint8Array> {
   readonly #socket: Socket;
   readonly #chunks: Uint8Array[] = [];
   #bytes = 0;
-  #end: { error: unknown } | undefined;
+  #end: { error: Error | undefined } | undefined;
   #wake: () => void = () => {};
 
   constructor(socket: Socket) {
@@ -117,7 +118,7 @@ class Received implements AsyncIterator<Uint8Array> {
     }
   }
 
-  #finish(error: unknown): void {
+  #finish(error: Error | undefined): void {
     this.#end ??= { error };
     this.#wake();
   }
@@ -154,7 +155,7 @@ export class ConnectionPool {
     if (!connection.isIdle || this.#isClosed) return connection.close();
     const idle = this.#idle.get(origin) ?? [];
     this.#idle.set(origin, idle);
-    const timer = setTimeout(() => connection.close(), this.keepAliveMs);
+    const timer = after(this.keepAliveMs, () => connection.close());
     idle.push({ connection, timer });
     connection.onClosed = () => this.#remove(origin, connection);
   }

@@ -73,7 +73,7 @@ test('a reused connection that the server closes is replaced by a new one', asyn
   expect(await get('/a')).toBe('a');
   expect(await get('/b')).toBe('b');
   expect(sockets).toHaveLength(3);
-  await connections.close();
+  connections.close();
 });
 
 test('a request that is reset over a new connection too fails', async () => {
@@ -88,7 +88,7 @@ test('a request that is reset over a new connection too fails', async () => {
   await get('/a');
   await expect(get('/b')).rejects.toMatchObject({ reason: 'connection_reset' });
   expect(web.requests('/b')).toHaveLength(2);
-  await connections.close();
+  connections.close();
 });
 
 test('an idle connection is not used by a request that may not connect to its address', async () => {
@@ -101,7 +101,7 @@ test('an idle connection is not used by a request that may not connect to its ad
     reason: 'redirect_refused',
   });
   expect(web.requests('/a')).toHaveLength(1);
-  await connections.close();
+  connections.close();
 });
 
 test.each([
@@ -115,5 +115,5 @@ test.each([
   await exchange({ ...request(connections), url }, read);
   await exchange({ ...request(connections), url }, read);
   expect(new Set(sockets).size).toBe(connectionsUsed);
-  await connections.close();
+  connections.close();
 });

@@ -247,7 +247,7 @@ describe('cookies on the way', () => {
       const answer = isKnown
         ? page('behind')
         : page('', { status: 302, headers: { Location: to, 'Set-Cookie': cookie } });
-      answer(socket, request);
+      return answer(socket, request);
     };
 
   test('are sent back within a check, and not kept for the next', async () => {
@@ -282,7 +282,7 @@ describe('cookies on the way', () => {
       from: page('', { status: 302, headers: { Location: '/0', 'Set-Cookie': 'seen=1; Path=/' } }),
       counting: (socket, request) => {
         const n = Number(/n=(\d+)/.exec(request.headers.cookie ?? '')?.[1] ?? 0);
-        page('', { status: 302, headers: { Location: '/1', 'Set-Cookie': `n=${n + 1}; Path=/` } })(
+        return page('', { status: 302, headers: { Location: '/1', 'Set-Cookie': `n=${n + 1}; Path=/` } })(
           socket,
           request,
         );

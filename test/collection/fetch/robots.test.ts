@@ -56,7 +56,7 @@ describe('robots.txt is obeyed', () => {
     ],
     ['deflate', { 'Content-Encoding': 'deflate' }, deflateSync],
     ['Brotli', { 'Content-Encoding': 'br' }, brotliCompressSync],
-    ['a coding that was not applied', { 'Content-Encoding': 'gzip' }, Buffer.from],
+    ['a coding that was not applied', { 'Content-Encoding': 'gzip' }, (rules) => Buffer.from(rules)],
     ['UTF-8 with a mark', {}, (rules) => Buffer.from(`\ufeff${rules}`)],
     ['UTF-16', {}, (rules) => Buffer.from(`\ufeff${rules}`, 'utf16le')],
     ['UTF-16, big-endian', {}, (rules) => Buffer.from(`\ufeff${rules}`, 'utf16le').swap16()],
