@@ -409,6 +409,12 @@ class Drawing {
 
   /** Waits until the browser has drawn what the page's last task changed, so that what becomes visible is asked for. */
   async #frame(): Promise<void> {
+    if (!this.#gate.mayRunScripts) {
+      // Neither timers nor callbacks run under the policy `sandbox`. A picture is drawn after all that changed before it.
+      const clip = { x: 0, y: 0, width: 1, height: 1, scale: 1 };
+      await ignoringLateErrors(this.#send('Page.captureScreenshot', { format: 'png', clip }));
+      return;
+    }
     const world = await this.#frames.world(this.#page);
     await ignoringLateErrors(
       this.#send('Runtime.evaluate', {

@@ -10,6 +10,15 @@ import {
   TOO_LONG,
 } from './protocol.ts';
 
+/** Where the document of a frame is from. */
+interface FrameOrigin {
+  parent: string | null;
+  /** Null if it is hidden, undefined before the first document. */
+  origin: string | null | undefined;
+  /** Where its document is from, also if its origin is hidden. */
+  site: string | null;
+}
+
 /** A request of a page. */
 export interface PageRequestToAnswer {
   url: string;
@@ -22,6 +31,8 @@ export interface PageRequestToAnswer {
    * any frame may do that to another.
    */
   initiator: string | null;
+  /** Where the document that asks is from, if a sandbox hides its origin; else null. */
+  hiddenOrigin: string | null;
   /** As the browser names it, in lower case. */
   type: string;
   /** Whether the answer becomes the page itself. */
@@ -112,13 +123,15 @@ export class RequestGate {
   /** The id of the page's main frame. */
   mainFrame = '';
   /** The frames by id. The origin is that of the document; undefined before the first one, null if it has none. */
-  readonly #frames = new Map<string, { parent: string | null; origin: string | null | undefined }>();
+  readonly #frames = new Map<string, FrameOrigin>();
   /** The number of requests that the page began. */
   begun = 0;
   /** The number of those that the gate was asked. */
   #asked = 0;
   /** The limit that was reached first. */
   cutReason: CutReason | null = null;
+  /** Whether scripts and timers run in the page: not under the policy `sandbox`. */
+  mayRunScripts = true;
 
   constructor(
     connection: BrowserConnection,
@@ -244,6 +257,7 @@ export class RequestGate {
         headers: request.headers,
         body: bodyOf(request),
         initiator: this.#initiatorOf(paused),
+        hiddenOrigin: this.#hiddenOriginOf(paused),
         type,
         isMainDocument,
       },
@@ -257,18 +271,47 @@ export class RequestGate {
   onFrameEvent({ method, params }: Pick<ProtocolEvent, 'method' | 'params'>): void {
     switch (method) {
       case 'Page.frameAttached':
-        this.#frames.set(String(params.frameId), { parent: String(params.parentFrameId), origin: undefined });
+        this.#frames.set(String(params.frameId), {
+          parent: String(params.parentFrameId),
+          origin: undefined,
+          site: null,
+        });
         return;
       case 'Page.frameNavigated': {
-        const { id, securityOrigin } = params.frame as { id: string; securityOrigin?: string };
-        const origin = URL.parse(securityOrigin ?? '')?.origin ?? null;
-        this.#frames.set(id, { parent: null, ...this.#frames.get(id), origin });
+        const { id, securityOrigin, url } = params.frame as {
+          id: string;
+          securityOrigin?: string;
+          url?: string;
+        };
+        const origin = originOf(securityOrigin);
+        const frame = this.#frames.get(id);
+        this.#frames.set(id, { parent: null, ...frame, origin, site: this.#siteOf(url, origin, frame) });
         return;
       }
       case 'Page.frameDetached':
         // A frame that gets a process of its own stays.
         if (params.reason !== 'swap') this.#frames.delete(String(params.frameId));
     }
+  }
+
+  /**
+   * Returns where the document of a frame is from, although a sandbox hides its origin. What a page writes into a frame
+   * itself (`data:`, `srcdoc`) is from the page, unless the frame had a document before, which may have led it there.
+   */
+  #siteOf(url: string | undefined, origin: string | null, frame: FrameOrigin | undefined): string | null {
+    const own = origin ?? originOf(url);
+    if (own !== null) return own;
+    if (frame?.origin !== undefined) return frame.site;
+    return (frame?.parent && this.#frames.get(frame.parent)?.site) ?? null;
+  }
+
+  /** A request that was redirected may hide its origin because another site led it here. */
+  #hiddenOriginOf({ frameId, resourceType, redirectedRequestId }: PausedRequest): string | null {
+    const frame = this.#frames.get(frameId);
+    if (resourceType !== 'Document') return redirectedRequestId === undefined ? (frame?.site ?? null) : null;
+    // The first document of a frame is asked for by the one around it.
+    const around = frame?.parent && frame.origin === undefined ? this.#frames.get(frame.parent) : undefined;
+    return around?.origin === null ? around.site : null;
   }
 
   #initiatorOf({ frameId, resourceType, request: { headers } }: PausedRequest): string | null {
@@ -312,13 +355,21 @@ export class RequestGate {
   }
 
   async #fulfill(
-    { requestId }: PausedRequest,
+    paused: PausedRequest,
     { status, headers, body }: PageAnswer,
     session: string,
   ): Promise<void> {
+    const { requestId } = paused;
+    const isDocument = this.#isMainDocument(paused);
     const given = headers.filter(
-      ([name, value]) => HEADER_NAME.test(name) && !HOP_BY_HOP.test(name) && !/[\0\r\n]/.test(value),
+      ([name, value]) =>
+        HEADER_NAME.test(name) &&
+        !HOP_BY_HOP.test(name) &&
+        !/[\0\r\n]/.test(value) &&
+        // A document that is to be saved as a file would leave the page empty.
+        !(isDocument && /^content-disposition$/i.test(name)),
     );
+    if (isDocument) this.mayRunScripts = !forbidsScripts(given);
     const params = {
       requestId,
       responseCode: status,
@@ -377,6 +428,8 @@ export class RequestGate {
 interface PausedRequest {
   requestId: string;
   networkId?: string;
+  /** The request that a redirect led here from. */
+  redirectedRequestId?: string;
   frameId: string;
   resourceType: string;
   request: {
@@ -394,6 +447,15 @@ function bodyOf({ postDataEntries, postData }: PausedRequest['request']): Buffer
   if (postDataEntries)
     return Buffer.concat(postDataEntries.map(({ bytes = '' }) => Buffer.from(bytes, 'base64')));
   return postData === undefined ? null : Buffer.from(postData, 'utf8');
+}
+
+/** Whether a document forbids its own scripts (CSP Level 3, section 6.3.2). */
+function forbidsScripts(headers: readonly (readonly [string, string])[]): boolean {
+  return headers
+    .filter(([name]) => /^content-security-policy$/i.test(name))
+    .flatMap(([, value]) => value.split(/[;,]/))
+    .map((directive) => directive.trim().toLowerCase().split(/\s+/))
+    .some(([name, ...tokens]) => name === 'sandbox' && !tokens.includes('allow-scripts'));
 }
 
 /** The names that a browser accepts (RFC 9110, section 5.1); it skips others too when it reads them itself. */
@@ -431,6 +493,11 @@ function preflightAnswer(headers: Record<string, string>): PageAnswer {
     ],
     body: Buffer.alloc(0),
   };
+}
+
+function originOf(url: string | undefined): string | null {
+  const origin = URL.parse(url ?? '')?.origin ?? 'null';
+  return origin === 'null' ? null : origin;
 }
 
 function headerOf(headers: Record<string, string>, name: string): string {

@@ -132,7 +132,9 @@ export function stillBuiltIns() {
   const MAX_ELEMENTS = 100;
   const MAX_ATTRIBUTE_CHARACTERS = 10_000;
   const sheet = new CSSStyleSheet();
+  // Without scripts the browser shows controls on every video, over what is behind it.
   sheet.replaceSync(`noscript { display: none !important }
+    video:not([controls])::-webkit-media-controls { display: none !important }
     progress::-webkit-progress-inner-element, progress::-webkit-progress-bar, progress::-webkit-progress-value {
       animation: none !important; transition: none !important
     }`);

@@ -13,7 +13,7 @@ import {
 import { RetrievalFailure } from './connect.ts';
 import { decodeContent } from './contentCoding.ts';
 import type { HttpResponse } from './exchange.ts';
-import { isErrorStatus } from './httpMessage.ts';
+import { isErrorStatus, wholeRange } from './httpMessage.ts';
 import {
   type Attempt,
   conditionalHeaders,
@@ -188,7 +188,8 @@ class Fetch<Received> {
   /** Receives the body of the final response. The body of an error response is archived too, but is no observation. */
   async #receive(response: HttpResponse): Promise<void> {
     const { maxBytes, receive } = this.#request;
-    const ok = response.status >= 200 && response.status < 300 && response.status !== 206;
+    const isPart = response.status === 206 && wholeRange(response.header('content-range')) === undefined;
+    const ok = response.status >= 200 && response.status < 300 && !isPart;
     try {
       if (Number(response.header('content-length') ?? 0) > maxBytes) throw new TooManyBytesError(maxBytes);
       this.#attempt.received = await receive(this.#keepBeginning(response.body), maxBytes);

@@ -77,6 +77,12 @@ export function endOfHead(bytes: Buffer): number {
   return ends.length === 0 ? -1 : Math.min(...ends.map(({ at, length }) => at + length));
 }
 
+/** Returns the size of a file that a response with status 206 has whole (RFC 9110, section 14.4); undefined for a part of it. */
+export function wholeRange(contentRange: string | undefined): number | undefined {
+  const [, last, size] = /^\s*bytes\s+0-(\d{1,15})\/(\d{1,15})\s*$/i.exec(contentRange ?? '') ?? [];
+  return size !== undefined && Number(last) + 1 === Number(size) ? Number(size) : undefined;
+}
+
 /** A status outside 100 to 599 is one of 5xx (RFC 9110, section 15). */
 export function isErrorStatus(status: number): boolean {
   return status >= 400 || status < 100;

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { PageRequest } from '../../../shared/collection/page.ts';
+import type { PageCapture, PageRequest } from '../../../shared/collection/page.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import type { ByteBudget, PageAnswer, PageGate, PageRequestToAnswer } from '../../browser/requestGate.ts';
 import { isBlobDamageError } from '../../fixity/audit.ts';
@@ -27,6 +27,8 @@ export class ArchiveGate implements PageGate {
   readonly #recorded = new Map<string, HeldAnswer[]>();
   /** The addresses behind a redirect that the archive followed when it fetched them. */
   readonly #behind = new Map<string, HeldAnswer>();
+  /** What the page capture that is drawn again was refused, and was not answered at any time. */
+  #refusals: ReadonlyMap<string, string> = new Map();
   /** How many redirects of an answer were given: an address may lead to itself. */
   readonly #hopsGiven = new Map<HeldAnswer, number>();
 
@@ -37,13 +39,14 @@ export class ArchiveGate implements PageGate {
   constructor(
     store: Store,
     at: number,
-    { page, document }: { page: string | null; document: string | null },
+    { page, document }: { page: Pick<PageCapture, 'id' | 'requests'> | null; document: string | null },
   ) {
     this.#store = store;
     this.#withLogin = isWithheldForLogin(store.read, { sha256: document });
     this.#at = at;
     if (page === null) return;
-    for (const part of partsOfPage(store.read, page)) {
+    this.#refusals = refusalsOf(page);
+    for (const part of partsOfPage(store.read, page.id)) {
       const key = `${part.method} ${asBrowsersWrite(part.url)}`;
       this.#recorded.set(key, [...(this.#recorded.get(key) ?? []), part]);
     }
@@ -54,6 +57,8 @@ export class ArchiveGate implements PageGate {
     _signal: AbortSignal,
     budget: ByteBudget,
   ): Promise<PageAnswer | null> {
+    const refused = this.#refusals.get(`${request.method} ${asBrowsersWrite(withoutFragment(request.url))}`);
+    if (refused !== undefined) return this.#refused(request, refused);
     const held = this.#find(request);
     const answer = held && (await this.#read(held, request.url, budget));
     if (!held || !answer) return this.#refused(request, held && budget.isSpent ? 'limit' : 'not_held');
@@ -160,6 +165,16 @@ export class ArchiveGate implements PageGate {
     const bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
     return bytes && decodeContent(bytes, encoding, budget);
   }
+}
+
+/** Returns why requests were refused, by method and address. */
+function refusalsOf({ requests }: Pick<PageCapture, 'requests'>): Map<string, string> {
+  const key = ({ method, url }: PageRequest) => `${method} ${asBrowsersWrite(withoutFragment(url))}`;
+  const refusals = new Map<string, string>();
+  for (const request of requests)
+    if (request.from === 'refused') refusals.set(key(request), request.reason ?? 'not_held');
+  for (const request of requests) if (request.from !== 'refused') refusals.delete(key(request));
+  return refusals;
 }
 
 /**

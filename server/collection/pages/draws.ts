@@ -50,7 +50,7 @@ export class Draws {
   drawPage(id: string): Promise<ArchivedDraw> {
     const page = requirePage(this.#services.store, id);
     const gate = new ArchiveGate(this.#services.store, Date.parse(page.started_at), {
-      page: page.id,
+      page,
       document: page.document,
     });
     // Drawing begins where it began then, so that the way to the document is the same.

@@ -14,7 +14,7 @@ import { RetrievalFailure } from '../fetch/connect.ts';
 import { decodeContent } from '../fetch/contentCoding.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
 import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObject.ts';
-import { isErrorStatus } from '../fetch/httpMessage.ts';
+import { isErrorStatus, wholeRange } from '../fetch/httpMessage.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
 import { domainOf } from '../profiles/cookies.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
@@ -211,14 +211,14 @@ export class WebGate implements PageGate {
   /** Sends a request of the page. What the network does is in the result, and not thrown. */
   async #send(
     url: URL,
-    { method, headers, body, initiator, isMainDocument }: PageRequestToAnswer,
+    { method, headers, body, initiator, hiddenOrigin, isMainDocument }: PageRequestToAnswer,
     own: Record<string, string>,
     { signal, budget }: { signal: AbortSignal; budget: ByteBudget },
   ): Promise<Received> {
     const { services, login, userAgent, timeoutMs, maxBytes } = this.#options;
     const stats: AttemptStats = { answered: false, isPrivate: undefined, retry_at: null, duration_ms: 0 };
     // A page that hides its origin may lead to another one at a private address, but without the owner's headers.
-    const asks = initiator ?? (isMainDocument ? this.#documentOrigin : null);
+    const asks = initiator ?? hiddenOrigin ?? (isMainDocument ? this.#documentOrigin : null);
     const allowPrivateAddress = asks !== null && this.#private.has(asks) ? undefined : false;
     const requester = new Requester(services, { userAgent, timeoutMs, signal, allowPrivateAddress }, stats);
     const received: Received = { response: null, body: null, error: null, stats };
@@ -288,7 +288,7 @@ function partOf(
       observer: SELF,
       original_observed_at: null,
       status,
-      error: error ?? errorOf(response),
+      error: error ?? errorOf(response, body),
       content_type: response?.header('content-type') ?? null,
       headers,
       request: response && sentRequest(response, method, requestBody, ownHeaders),
@@ -355,12 +355,13 @@ function forwarded(headers: Record<string, string>): Record<string, string> {
   );
 }
 
-function errorOf(response: HttpResponse | null): RetrievalError | null {
+function errorOf(response: HttpResponse | null, body: Body | null): RetrievalError | null {
   if (!response) return 'connection_reset';
   const { status } = response;
   if (isErrorStatus(status)) return 'http_error';
   if (isRedirect(response)) return 'redirected';
-  return status >= 200 && status < 300 && status !== 206 ? null : 'invalid_response';
+  const isPart = status === 206 && body?.bytes.length !== wholeRange(response.header('content-range'));
+  return status >= 200 && status < 300 && !isPart ? null : 'invalid_response';
 }
 
 async function readBody(

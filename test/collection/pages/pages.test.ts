@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
+import { PNG } from 'pngjs';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ArchivedDraw, PageCapture, PageComparison, PageList } from '../../../shared/collection/page.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
-import { page as answer, closeScriptedWebs, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
+import {
+  page as answer,
+  closeScriptedWebs,
+  ScriptedWeb,
+  type Step,
+} from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
@@ -160,5 +166,127 @@ describe('a page drawn by script', () => {
     expect((await node.node.fetch(`/archive/pages/${draw.id}`)).status).toBe(404);
     const again = await node.node.sendJson('POST', '/archive/draw', { url, at: page?.started_at });
     expect((await again.json()) as ArchivedDraw).toMatchObject({ drawn_from: null, text: page?.text });
+  });
+});
+
+describe('a page that is served as the field serves pages', () => {
+  /** Captures a page and returns it with its text. */
+  async function captured(web: ScriptedWeb, path = '/page') {
+    const node = await openCollectingNode();
+    const { id } = await node.watch(web.url(path), { capture: 'page' });
+    expect(await node.check()).toMatchObject({ failed: 0 });
+    const [page] = await pagesOf(node, id);
+    if (!page) throw new Error('No page was captured.');
+    return { node, page, text: await textOf(node, page.text) };
+  }
+
+  test.each<[string, Record<string, string>]>([
+    ['under the policy sandbox', { 'Content-Security-Policy': "default-src 'none'; sandbox" }],
+    [
+      'under a sandbox with an origin',
+      { 'Content-Security-Policy': 'sandbox allow-same-origin allow-forms' },
+    ],
+    ['under a sandbox with scripts', { 'Content-Security-Policy': 'sandbox allow-scripts' }],
+    ['as a file to save', { 'Content-Disposition': 'attachment; filename=page.html' }],
+    ['with odd headers', { 'X Cache': 'HIT', 'X-A': 'a\x01b', 'X-Place': 'Z\xfcrich' }],
+  ])('%s', async (_title, headers) => {
+    const web = await ScriptedWeb.open();
+    web.script(
+      '/page',
+      answer('<!doctype html><title>Fees</title><p>The fee is 100 euros.', {
+        headers: { ...HTML.headers, ...headers },
+      }),
+    );
+    const { node, page, text } = await captured(web);
+    expect([page.outcome, text]).toEqual(['complete', 'The fee is 100 euros.\n']);
+    const again = await node.node.sendJson('POST', `/archive/pages/${page.id}/draw`, {});
+    expect((await again.json()) as ArchivedDraw).toMatchObject({ text: page.text, picture: page.picture });
+  });
+
+  test('behind an address that leads to itself until its cookie comes back', async () => {
+    const web = await ScriptedWeb.open();
+    const wall =
+      (behind: string, type: string): Step =>
+      (socket, request) =>
+        (request.headers.cookie ?? '').includes('seen=1')
+          ? answer(behind, { headers: { 'content-type': type } })(socket, request)
+          : answer('', { status: 302, headers: { Location: request.path, 'Set-Cookie': 'seen=1; Path=/' } })(
+              socket,
+              request,
+            );
+    web.script('/page', wall('<p>In<script src="/part.js"></script>', 'text/html'));
+    web.script('/part.js', wall('document.body.append("side")', 'text/javascript'));
+    const { node, page, text } = await captured(web);
+    expect([page.outcome, text]).toEqual(['complete', 'In\nside\n']);
+    expect(page.requests.map(({ url, status }) => `${new URL(url).pathname} ${status}`)).toEqual([
+      '/page 302',
+      '/page 200',
+      '/part.js 200',
+    ]);
+    const again = await node.node.sendJson('POST', `/archive/pages/${page.id}/draw`, {});
+    expect((await again.json()) as ArchivedDraw).toMatchObject({ text: page.text });
+  });
+
+  test('with parts that ask for a range of all bytes, in sandboxed frames, and refused ones', async () => {
+    const web = await ScriptedWeb.open();
+    const frame = '<p>framed<script src="/frame.js"></script>';
+    web.script(
+      '/page',
+      answer(
+        `<body><script>
+           fetch('/whole', { headers: { Range: 'bytes=0-' } })
+             .then((response) => response.text())
+             .then((whole) => document.body.append(whole))
+             .then(() => fetch('/put', { method: 'PUT' }))
+             .catch(() => document.body.append('refused'));
+         </script>
+         <iframe sandbox="allow-scripts" src="/frame"></iframe>
+         <iframe sandbox="allow-scripts" srcdoc="<script src='${web.url('/doc.js')}'></script>"></iframe>
+         <iframe src="data:text/html,<script src='${web.url('/data.js')}'></script>"></iframe>`,
+        HTML,
+      ),
+    );
+    web.script('/frame', answer(frame, HTML));
+    for (const name of ['frame', 'doc', 'data'])
+      web.script(
+        `/${name}.js`,
+        answer(`document.write('by ${name}')`, { headers: { 'content-type': 'text/javascript' } }),
+      );
+    web.script(
+      '/whole',
+      answer('all of it', {
+        status: 206,
+        headers: { 'content-type': 'text/plain', 'Content-Range': 'bytes 0-8/9' },
+      }),
+    );
+    const { node, page, text } = await captured(web);
+    for (const words of ['all of it', 'refused', 'framed', 'by frame', 'by doc', 'by data'])
+      expect(text).toContain(words);
+    expect(page.requests.filter(({ reason }) => reason !== null)).toMatchObject([
+      { method: 'PUT', reason: 'method' },
+    ]);
+    const again = (await (
+      await node.node.sendJson('POST', `/archive/pages/${page.id}/draw`, {})
+    ).json()) as ArchivedDraw;
+    expect(again).toMatchObject({ text: page.text });
+    expect(again.requests.filter(({ reason }) => reason !== null)).toMatchObject([
+      { method: 'PUT', reason: 'method' },
+    ]);
+  });
+
+  test('a video without a source hides nothing of what is behind it', async () => {
+    const web = await ScriptedWeb.open();
+    const video = (attributes: string) =>
+      `<body style="margin:0"><video ${attributes} style="display:block;width:300px;height:200px;background:#08f"></video>`;
+    web.script('/page', answer(video(''), HTML));
+    const { node, page } = await captured(web);
+    const bytes = Buffer.from(await (await node.node.fetch(`/archive/${page.picture}`)).arrayBuffer());
+    const { width, data } = PNG.sync.read(bytes);
+    const colours = new Set(
+      [10, 100, 190].map((y) =>
+        data.subarray((y * width + 150) * 4, (y * width + 150) * 4 + 3).toString('hex'),
+      ),
+    );
+    expect(colours).toEqual(new Set(['0088ff']));
   });
 });
