@@ -50,7 +50,16 @@ function fieldsOf(record: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Names it in one line. */
+/** Names it in one line, in which no part can be taken for another one. */
 export function aboutWords({ subject, name, at, sha256, key }: About): string {
-  return `${subject}, ${name}, ${at}, ${sha256 === null ? 'no object' : `SHA-256 ${sha256}`}, key ${key}`;
+  const object = sha256 === null ? 'no object' : `SHA-256 ${visible(sha256)}`;
+  return `${visible(subject)}, ${visible(JSON.stringify(name))}, ${visible(at)}, ${object}, key ${visible(key)}`;
+}
+
+/** Writes out the characters that are not seen and may change how the others are shown. */
+function visible(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 }

@@ -151,7 +151,7 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
     const received = rows.filter({ hasText: 'received.evidence.html' });
     await expect(received).toContainText('Intact');
-    await expect(received).toContainText(`pack ${pack.id}, Levels, `);
+    await expect(received).toContainText(`pack ${pack.id}, "Levels", `);
     await expect(received).toContainText(/, SHA-256 [0-9a-f]{64}, key \S+\+[0-9a-f]{8}\+/);
     const forged = rows.filter({ hasText: 'forged.evidence.html' });
     await expect(forged).toContainText('Altered');
