@@ -294,11 +294,12 @@ async function bagModules() {
   return { ...(await import('./verifyBag.ts')), ...(await import('./bagContents.ts')) };
 }
 
-/** Looks up payload files only: an archive does not store the tag files of a pack. */
+/** Looks up payload files only: an archive stores neither the tag files of a pack nor files that prove themselves. */
 async function completed(bag: BagSource, found: Finding, { holder }: VerifyContext): Promise<Finding> {
   const name = found.path.slice(bag.path.length + 1);
   const bytes = bag.files.get(name)?.bytes;
-  return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? lookUp(holder, found, bytes) : found;
+  const isPayload = name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined && !found.verdict;
+  return isPayload ? lookUp(holder, found, bytes) : found;
 }
 
 /** Returns the exported archive in a bag. A bag of other software may hold a file with the name of its dump. */
