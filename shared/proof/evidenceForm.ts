@@ -79,7 +79,7 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (cause) {
-    throw new ProofError('It was altered or cut: it is not JSON.', { cause });
+    throw new ProofError('It was altered or cut. It is not JSON.', { cause });
   }
 }
 
