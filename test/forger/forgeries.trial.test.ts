@@ -1,0 +1,109 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  buildEvidenceScript,
+  EVIDENCE_SCRIPT,
+  EVIDENCE_STYLE,
+  readEvidenceStyle,
+} from '../../renderer/inlineScripts.ts';
+import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
+import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { seededRandom } from '../support/seededRandom.ts';
+import { type ForgedFormat, sha256 } from './forgery.ts';
+import {
+  caseBagFormat,
+  checkpointFormat,
+  copyFormat,
+  dumpFormat,
+  exportFormat,
+  packFormat,
+  proofFormat,
+  timestampFormat,
+  waczFormat,
+} from './formats.ts';
+import { genuineArchive } from './genuine.ts';
+
+/*
+ * FORGERIES says how many are made, SEED which. A forgery that is believed is printed with what makes it again:
+ * SEED=1 FORMAT=copy ONLY=17 npm run trials -- test/forger
+ */
+const FORGERIES = Number(process.env['FORGERIES'] ?? 100_000);
+const SEED = Number(process.env['SEED'] ?? 20_261_128);
+const { FORMAT, ONLY } = process.env;
+const MAX_NAMED = 40;
+
+let formats: ForgedFormat[] = [];
+
+beforeAll(async () => {
+  const rendererFolder = await temporaryFolder();
+  await mkdir(join(rendererFolder, 'evidence'));
+  await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), await buildEvidenceScript());
+  await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
+  const [one, other] = [
+    await genuineArchive('here', rendererFolder),
+    await genuineArchive('there', rendererFolder),
+  ];
+  const folder = await temporaryFolder();
+  formats = [
+    checkpointFormat(one.checkpoints, one.key),
+    proofFormat(one.proofs, one.key),
+    timestampFormat([one.stamped, other.stamped]),
+    dumpFormat([one.dump, other.dump], folder),
+    packFormat(one.packs, folder),
+    exportFormat([one.exported, other.exported], folder),
+    caseBagFormat([one.caseBag, other.caseBag], folder),
+    waczFormat([one.wacz, other.wacz], folder),
+    copyFormat([one.copy, other.copy]),
+  ] as unknown as ForgedFormat[];
+});
+afterAll(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+  await closeTimestampAuthorities();
+});
+
+interface Tried {
+  format: string;
+  forgeries: number;
+  /** Of those, the ones that say what a genuine file says. */
+  harmless: number;
+  believed: number;
+  ms: number;
+}
+
+test('no forgery is believed', async () => {
+  const tried: Tried[] = [];
+  const believed: string[] = [];
+  const all = formats.reduce((sum, { share }) => sum + share, 0);
+  for (const format of formats.filter(({ name }) => FORMAT === undefined || name === FORMAT)) {
+    const row: Tried = { format: format.name, forgeries: 0, harmless: 0, believed: 0, ms: 0 };
+    const begun = performance.now();
+    const contents = new Set(format.genuine.map((input) => format.content(input)));
+    expect(await format.verdict(format.genuine[0]), format.name).toBe('intact');
+    for (let number = 0; number < Math.ceil((format.share / all) * FORGERIES); number += 1) {
+      if (ONLY !== undefined && Number(ONLY) !== number) continue;
+      const random = seededRandom(
+        Number.parseInt(sha256(`${SEED} ${format.name} ${number}`).slice(0, 8), 16),
+      );
+      const [genuine, other] = format.genuine;
+      const { operation, pointer, input } = format.forge(genuine, other, random);
+      row.forgeries += 1;
+      const content = format.content(input);
+      if (content !== undefined && contents.has(content)) {
+        row.harmless += 1;
+        continue;
+      }
+      if ((await format.verdict(input)) !== 'intact') continue;
+      row.believed += 1;
+      const again = `SEED=${SEED} FORMAT='${format.name}' ONLY=${number} FORGERIES=${FORGERIES} npm run trials -- test/forger`;
+      believed.push(`${format.name}: ${operation} at ${pointer}\n  ${again}`);
+    }
+    row.ms = Math.round(performance.now() - begun);
+    tried.push(row);
+  }
+  console.table(tried);
+  for (const each of believed.slice(0, MAX_NAMED)) console.log(each);
+  expect(believed).toEqual([]);
+});

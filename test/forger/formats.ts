@@ -1,0 +1,411 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import canonicalize from 'canonicalize';
+import { openWacz } from '../../server/collection/captures/wacz/openWacz.ts';
+import { verifyCopy } from '../../server/copies/verifyCopy.ts';
+import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
+import { exitCodeOf, Tally } from '../../server/verification/report.ts';
+import { checkpointClaims, proofClaims } from '../../server/verification/verifyNotes.ts';
+import { verifyPaths } from '../../server/verification/verifyPaths.ts';
+import { Problem } from '../../shared/problems.ts';
+import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
+import { decide } from '../../shared/proof/verdict.ts';
+import { forgeDer, parseDer, writeDer } from './der.ts';
+import {
+  type ForgedFormat,
+  type Forgery,
+  forgeBytes,
+  forgeLines,
+  pick,
+  type Random,
+  sha256,
+  type Verdict,
+} from './forgery.ts';
+import { forgeJson } from './json.ts';
+import { memoryCopy } from './memoryCopy.ts';
+import { entriesOf, forgeEntries, forgeZip, type Zipped } from './zip.ts';
+
+export function canonical(value: unknown): string | undefined {
+  try {
+    return canonicalize(value);
+  } catch {
+    return undefined;
+  }
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A key of somebody else, under the name of the genuine one. */
+export class OtherKey {
+  readonly #private: KeyObject;
+  readonly #name: string;
+  readonly #id: Buffer;
+
+  constructor(verifierKey: string, seed: string) {
+    const [name = '', id = ''] = verifierKey.split('+');
+    this.#name = name;
+    this.#id = Buffer.from(id, 'hex');
+    const der = Buffer.concat([
+      Buffer.from('302e020100300506032b657004220420', 'hex'),
+      Buffer.from(sha256(seed), 'hex'),
+    ]);
+    this.#private = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  }
+
+  sign(text: string): Buffer {
+    return sign(null, Buffer.from(text), this.#private);
+  }
+
+  /** Signs the text of a note again. Its line says that the genuine key did. */
+  signNote(note: string): string {
+    const body = note.slice(0, note.lastIndexOf('\n\n') + 1);
+    const line = Buffer.concat([this.#id, this.sign(body)]).toString('base64');
+    return `${body}\n\u2014 ${this.#name} ${line}\n`;
+  }
+}
+
+/** The text of a note and the line of its key: lines of others say nothing of what the key signed. */
+function noteContent(note: string, name: string): string {
+  const end = note.lastIndexOf('\n\n');
+  const lines = note
+    .slice(end + 2)
+    .split('\n')
+    .filter((line) => line.startsWith(`\u2014 ${name} `));
+  return `${note.slice(0, end + 1)}${[...new Set(lines)].join('\n')}`;
+}
+
+export function checkpointFormat(genuine: readonly [string, string], key: string): ForgedFormat<string> {
+  const name = key.split('+', 1)[0] ?? '';
+  const other = new OtherKey(key, 'checkpoint');
+  return {
+    name: 'checkpoint',
+    share: 18_000,
+    genuine,
+    forge: (one, another, random) => {
+      if (random() < 0.8) return forgeLines(one, another, random);
+      const changed =
+        random() < 0.5 ? { ...forgeLines(one, another, random) } : { operation: '', pointer: '', input: one };
+      return {
+        operation: `${changed.operation} other key`.trim(),
+        pointer: changed.pointer,
+        input: other.signNote(changed.input),
+      };
+    },
+    verdict: (note) => decide('checkpoint', checkpointClaims(note, key)).verdict,
+    content: (note) => noteContent(note, name),
+  };
+}
+
+interface Proof {
+  proof: string;
+  entry: string;
+}
+
+export function proofFormat(genuine: readonly [Proof, Proof], key: string): ForgedFormat<Proof> {
+  const name = key.split('+', 1)[0] ?? '';
+  const other = new OtherKey(key, 'proof');
+  return {
+    name: 'tlog-proof',
+    share: 18_000,
+    genuine,
+    forge: (one, another, random) => {
+      const kind = random();
+      if (kind < 0.35) {
+        const { operation, pointer, input } = forgeJson(parsed(one.entry), parsed(another.entry), random);
+        // Whoever changes an entry can compute its hash.
+        const value = input.value as { hash?: string };
+        const isHashed = random() < 0.5 && typeof value === 'object' && value !== null;
+        const { hash: _, ...rest } = isHashed ? value : {};
+        const entry = isHashed ? canonical({ ...rest, hash: sha256(canonical(rest) ?? '') }) : input.text;
+        return {
+          operation: `entry: ${operation}${isHashed ? ', hash made anew' : ''}`,
+          pointer,
+          input: { ...one, entry: entry ?? '' },
+        };
+      }
+      if (kind < 0.9) {
+        const { operation, pointer, input } = forgeLines(one.proof, another.proof, random);
+        return { operation, pointer, input: { ...one, proof: input } };
+      }
+      if (kind < 0.95)
+        return { operation: 'swap', pointer: 'entry', input: { ...one, entry: another.entry } };
+      const start = one.proof.indexOf('\n\n') + 2;
+      return {
+        operation: 'other key',
+        pointer: 'checkpoint',
+        input: { ...one, proof: one.proof.slice(0, start) + other.signNote(one.proof.slice(start)) },
+      };
+    },
+    verdict: ({ proof, entry }) => decide('tlog_proof', proofClaims(proof, { key, entry })).verdict,
+    content: ({ proof, entry }) => {
+      const start = proof.indexOf('\n\n') + 2;
+      const head = proof.slice(0, start).replace(/^extra [A-Za-z0-9+/=]*\n/m, '');
+      return `${head}${noteContent(proof.slice(start), name)}\n${canonical(parsed(entry))}`;
+    },
+  };
+}
+
+interface Stamped {
+  reply: Buffer;
+  text: Buffer;
+}
+
+export function timestampFormat(genuine: readonly [Stamped, Stamped]): ForgedFormat<Stamped> {
+  return {
+    name: 'timestamp',
+    share: 14_000,
+    genuine,
+    forge: (one, another, random) => {
+      const kind = random();
+      if (kind < 0.1) {
+        const { operation, pointer, input } = forgeLines(
+          one.text.toString(),
+          another.text.toString(),
+          random,
+        );
+        return { operation: `text: ${operation}`, pointer, input: { ...one, text: Buffer.from(input) } };
+      }
+      const forged =
+        kind < 0.2
+          ? forgeBytes(one.reply, another.reply, random)
+          : forgeDer(one.reply, another.reply, random);
+      return { ...forged, input: { ...one, reply: forged.input } };
+    },
+    verdict: ({ reply, text }) => {
+      try {
+        verifyTimestamp(reply, text, nodeCrypto);
+        return 'intact';
+      } catch (error) {
+        if (error instanceof TimestampError) return 'altered';
+        if (error instanceof Error && error.name === 'UnknownAlgorithmError') return 'unknown';
+        throw error;
+      }
+    },
+    content: ({ reply, text }) => {
+      const signed = signedPartOf(reply);
+      return signed && `${signed}\n${text.toString('latin1')}`;
+    },
+  };
+}
+
+/** What an authority signed of a reply, and its signature; the rest of a reply is a status in words and certificates. */
+function signedPartOf(reply: Buffer): string | undefined {
+  const signedData = parseDer(reply)?.children?.[1]?.children?.[1]?.children?.[0]?.children;
+  const info = signedData?.[2];
+  const signers = signedData?.at(-1);
+  const signer = signers?.children?.[0]?.children;
+  const attributes = signer?.find(({ tag }) => tag === 0xa0);
+  const signature = signer?.find(({ tag }) => tag === 4);
+  if (!info || !attributes || !signature) return undefined;
+  return [info, attributes, signature].map((node) => writeDer(node).toString('hex')).join('\n');
+}
+
+/** The lines of a dump. Whoever changes one can write its trailer again. */
+export function dumpFormat(genuine: readonly [string, string], folder: string): ForgedFormat<string> {
+  const file = join(folder, 'forged.dump.jsonl');
+  return {
+    name: 'dump',
+    share: 8_000,
+    genuine,
+    forge: (one, another, random) => {
+      const forged = random() < 0.4 ? forgeLines(one, another, random) : forgeDumpLine(one, another, random);
+      if (random() < 0.4) return forged;
+      return {
+        ...forged,
+        operation: `${forged.operation}, trailer made anew`,
+        input: withTrailer(forged.input),
+      };
+    },
+    verdict: async (dump) => {
+      await writeFile(file, dump);
+      return verdictOf(file);
+    },
+    content: (dump) => {
+      const lines = dump.split('\n').filter(Boolean).map(parsed);
+      return lines.includes(undefined) ? undefined : lines.map(canonical).join('\n');
+    },
+  };
+}
+
+function forgeDumpLine(one: string, another: string, random: Random): Forgery<string> {
+  const lines = one.trimEnd().split('\n');
+  const at = Math.floor(random() * lines.length);
+  const value = parsed(lines[at] ?? '');
+  const kind = (value as { kind?: string }).kind;
+  const others = another.trimEnd().split('\n').map(parsed) as { kind?: string }[];
+  const same = others.filter((each) => each.kind === kind);
+  const { operation, pointer, input } = forgeJson(
+    value,
+    same.length > 0 ? pick(random, same) : others[0],
+    random,
+  );
+  const changed = lines.map((line, index) => (index === at ? input.text : line)).join('\n');
+  return { operation, pointer: `line ${at + 1} (${kind}) ${pointer}`, input: `${changed}\n` };
+}
+
+function withTrailer(dump: string): string {
+  const lines = dump.split('\n').filter((line) => line !== '' && !line.startsWith('{"kind":"trailer"'));
+  const text = lines.map((line) => `${line}\n`).join('');
+  const trailer = dump.split('\n').find((line) => line.startsWith('{"kind":"trailer"')) ?? '';
+  const genuine = (parsed(trailer) ?? {}) as { counts?: Record<string, number> };
+  const counts: Record<string, number> = Object.fromEntries(
+    Object.keys(genuine.counts ?? {}).map((kind) => [kind, 0]),
+  );
+  for (const line of lines.slice(1)) {
+    const kind = /^\{"kind":"([a-z_]+)"/.exec(line)?.[1] ?? '';
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return `${text}${JSON.stringify({ ...genuine, kind: 'trailer', counts, sha256: sha256(text) })}\n`;
+}
+
+/** What the command says of a file or folder, by its exit code. */
+export async function verdictOf(path: string): Promise<Verdict> {
+  const tally = new Tally();
+  for await (const findings of verifyPaths({ paths: [path] })) for (const each of findings) tally.add(each);
+  return ({ 0: 'intact', 3: 'unsigned', 1: 'altered' } as const)[exitCodeOf(tally.summary)];
+}
+
+interface ZipOptions {
+  name: string;
+  share: number;
+  /** The file that a forgery is written to; its end says what it is. */
+  file: string;
+  content: (entries: readonly { name: string; data: Buffer }[]) => string | undefined;
+  verdict?: (file: string) => Promise<Verdict>;
+}
+
+function zipFormat(
+  genuine: readonly [Buffer, Buffer],
+  { name, share, file, content, verdict }: ZipOptions,
+): ForgedFormat<Zipped> {
+  const read = (bytes: Buffer): Zipped => ({ bytes, entries: entriesOf(bytes), isPlain: true });
+  const [one, other] = [read(genuine[0]), read(genuine[1])];
+  const known = new Set(genuine.map((bytes) => sha256(bytes)));
+  return {
+    name,
+    share,
+    genuine: [one, other],
+    forge: forgeZip,
+    verdict: async ({ bytes }) => {
+      await writeFile(file, bytes);
+      return (verdict ?? verdictOf)(file);
+    },
+    content: ({ bytes, entries, isPlain }) => {
+      if (known.has(sha256(bytes))) return content(entriesOf(bytes));
+      return isPlain && new Set(entries.map((entry) => entry.name)).size === entries.length
+        ? content(entries)
+        : undefined;
+    },
+  };
+}
+
+/** The files of a bag below its root, but for the tag files that only say how it was packed. */
+function payloadOf(entries: readonly { name: string; data: Buffer }[], wanted: RegExp): string {
+  return entries
+    .filter(({ name }) => wanted.test(name))
+    .map(({ name, data }) => `${name} ${sha256(data)}`)
+    .sort()
+    .join('\n');
+}
+
+/** A pack is its record, which names it, and the files. One that says by its name what it is, is another pack. */
+export function packFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
+  return zipFormat(genuine, {
+    name: 'pack file',
+    share: 3_000,
+    file: join(folder, 'forged.pack.zip'),
+    content: (entries) => {
+      const record = entries.find(({ name }) => name.endsWith('/pack.json'));
+      const fingerprint = sha256(canonical(parsed(record?.data.toString() ?? '')) ?? '');
+      const root = record?.name.split('/', 1)[0] ?? '';
+      return `${root} ${fingerprint} ${payloadOf(entries, /^[^/]+\/data\//)}`;
+    },
+  });
+}
+
+/** A bag of an archive is its dump and its objects. */
+export function exportFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
+  return zipFormat(genuine, {
+    name: 'export',
+    share: 2_000,
+    file: join(folder, 'forged.zip'),
+    content: (entries) => payloadOf(entries, /\/data\//),
+  });
+}
+
+export function caseBagFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
+  return zipFormat(genuine, {
+    name: 'case bag',
+    share: 2_000,
+    file: join(folder, 'forged-case.zip'),
+    content: (entries) => payloadOf(entries, /\/data\//),
+  });
+}
+
+export function waczFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
+  return zipFormat(genuine, {
+    name: 'WACZ',
+    share: 2_000,
+    file: join(folder, 'forged.wacz'),
+    content: (entries) => payloadOf(entries, /./),
+    verdict: async (file) => {
+      try {
+        const opened = await openWacz(file, new AbortController().signal);
+        await opened.close();
+        return 'intact';
+      } catch (error) {
+        if (error instanceof Problem) return 'altered';
+        throw error;
+      }
+    },
+  });
+}
+
+type Files = ReadonlyMap<string, Buffer>;
+
+export async function filesIn(folder: string): Promise<Files> {
+  const found = new Map<string, Buffer>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    found.set(file.slice(folder.length + 1), await readFile(file));
+  }
+  return found;
+}
+
+export function copyFormat(genuine: readonly [Files, Files]): ForgedFormat<Files> {
+  const { signal } = new AbortController();
+  return {
+    name: 'copy',
+    share: 1_500,
+    genuine,
+    forge: (one, other, random) => {
+      const entries = [...one].map(([name, data]) => ({ name, data }));
+      const others = [...other].map(([name, data]) => ({ name, data }));
+      const { operation, pointer, input } = forgeEntries(entries, others, random);
+      return { operation, pointer, input: new Map(input.map(({ name, data }) => [name, data])) };
+    },
+    verdict: async (files) => {
+      try {
+        return (await verifyCopy(memoryCopy(files), { signal, progress: () => {} })).verdict;
+      } catch (error) {
+        // What is no copy any more, or has records that cannot be read, is refused with a sentence.
+        if (error instanceof Error && ['CopyError', 'DumpError'].includes(error.name)) return 'altered';
+        throw error;
+      }
+    },
+    content: (files) =>
+      [...files]
+        .filter(([path]) => !/(^|\/)(\.DS_Store|desktop\.ini)$/.test(path))
+        .map(([path, data]) => `${path} ${sha256(data)}`)
+        .sort()
+        .join('\n'),
+  };
+}
