@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { Problem } from '../../shared/problems.ts';
+import { isSignedNote, noteBody, signatureState } from '../../shared/proof/signedNote.ts';
 import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
 import { digestSchema } from '../../shared/values/digest.ts';
 import { instantSchema } from '../../shared/values/text.ts';
-import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import { type Checkpoint, CheckpointError, nodeCrypto, openCheckpoint } from '../ledger/checkpoint.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
-import { DumpError, splitLines } from './dumpFile.ts';
+import { DumpError, dumpStatement, splitLines } from './dumpFile.ts';
 import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES, KINDS_OF_FORMAT } from './kinds/kinds.ts';
 
 const headerLine = line('header', {
@@ -23,6 +24,8 @@ const headerLine = line('header', {
 const trailerLine = line('trailer', {
   counts: z.record(z.string(), count),
   sha256: digestSchema,
+  /** A signed note. Dumps of earlier releases, and of archives without their private key, have none. */
+  signed: z.string().max(10_000).optional(),
 });
 
 /** The header and the trailer of a dump, checked. */
@@ -36,6 +39,8 @@ export interface DumpHead {
   sealed: number;
   /** The digest of all bytes before the trailer. */
   sha256: string;
+  /** Whether the key signed that digest. Otherwise nothing covers the lines that no ledger entry records. */
+  isSigned: boolean;
 }
 
 /** A line of a dump that passed the checks. */
@@ -185,6 +190,17 @@ class DumpCheck {
     this.#archive.ledger.requireSigned(this.#header.checkpoint);
   }
 
+  /** Requires that a note says, signed by the key of the dump, that these are its bytes. */
+  #requireStatement(signed: string, sha256: string): void {
+    const { node, verifierKey } = this.#header;
+    const isOfKey =
+      isSignedNote(signed) &&
+      noteBody(signed) === dumpStatement(node, sha256) &&
+      signatureState(signed, verifierKey, nodeCrypto) === 'valid';
+    if (!isOfKey)
+      throw new DumpError('The dump was altered: its trailer is not signed by the key in its header.');
+  }
+
   /** Checks the trailer, and what can be checked only at the end. */
   end(value: Record<string, unknown>, sha256: string): DumpHead {
     const trailer = checkBody(trailerLine, value);
@@ -200,9 +216,10 @@ class DumpCheck {
       if (trailer.counts[name] !== counted)
         throw new DumpError(`The trailer has a wrong count of the ${counted} lines of the kind ${name}.`);
     }
-    const { counts } = trailer;
+    const { counts, signed } = trailer;
+    if (signed !== undefined) this.#requireStatement(signed, sha256);
     const sealed = (counts.sealed_finding ?? 0) - (counts.revealed_finding ?? 0);
-    return { ...this.#header, counts, sealed, sha256 };
+    return { ...this.#header, counts, sealed, sha256, isSigned: signed !== undefined };
   }
 }
 

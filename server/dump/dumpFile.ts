@@ -10,6 +10,11 @@ export class DumpError extends Error {
   }
 }
 
+/** What the archive signs of a dump (C2SP signed-note): whose it is, and the digest of all bytes before the trailer. */
+export function dumpStatement(node: string, sha256: string): `strongroom.${string}` {
+  return `strongroom.dump/v1\n${node}\n${sha256}\n`;
+}
+
 /** The size of the chunks in which a file is read, in bytes. */
 export const READ_SIZE = 1_048_576;
 /** Longer than any line that a node writes. The longest lines hold the record of a pack. */

@@ -85,7 +85,7 @@ async function prepareExport(
   };
   try {
     const header = await dumpHeader(database, archive.clock, archive.checkpoints);
-    const dump = await saveHashed(dumpOf(database, header), files.dump, signal);
+    const dump = await saveHashed(dumpOf(database, header, archive.checkpoints), files.dump, signal);
     const counts = { blobs: 0, bytes: 0 };
     const manifest = await saveHashed(manifestOf(database, dump.sha256, counts), files.manifest, signal);
     database.exec('COMMIT');

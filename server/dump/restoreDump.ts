@@ -12,7 +12,7 @@ import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { replayWithholdings } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
-import { DumpError, READ_SIZE } from './dumpFile.ts';
+import { DumpError, dumpStatement, READ_SIZE } from './dumpFile.ts';
 import { DUMP_FORMAT, DUMP_KINDS, dumpLines, FORMAT_WITHOUT_BATCHES } from './kinds/kinds.ts';
 
 /**
@@ -29,7 +29,7 @@ const PIECE_LENGTH = 16_384;
 export async function* writeDump({ folder, clock }: Store, checkpoints: Checkpoints): AsyncGenerator<string> {
   const database = await openSnapshot(databaseFile(folder));
   try {
-    yield* dumpOf(database, await dumpHeader(database, clock, checkpoints));
+    yield* dumpOf(database, await dumpHeader(database, clock, checkpoints), checkpoints);
   } finally {
     database.close();
   }
@@ -48,8 +48,15 @@ export async function dumpHeader(
   return JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node, key, made_at, checkpoint });
 }
 
-/** Yields a dump of the connection's open transaction, which must be a snapshot. */
-export function* dumpOf(database: ReadDatabase, header: string): Generator<string> {
+/**
+ * Yields a dump of the connection's open transaction, which must be a snapshot. Its trailer is signed, unless the archive
+ * has no private key: no entry of the ledger covers the sources, the rounds and the cases.
+ */
+export function* dumpOf(
+  database: ReadDatabase,
+  header: string,
+  checkpoints: Pick<Checkpoints, 'key' | 'signNote'>,
+): Generator<string> {
   const sha256 = createHash('sha256');
   const hashed = (text: string) => {
     sha256.update(text);
@@ -70,7 +77,10 @@ export function* dumpOf(database: ReadDatabase, header: string): Generator<strin
     if (piece) yield hashed(piece);
     counts[kind] = count;
   }
-  yield `${JSON.stringify({ kind: 'trailer', counts, sha256: sha256.digest('hex') })}\n`;
+  const digest = sha256.digest('hex');
+  const signed = checkpoints.signNote(dumpStatement(checkpoints.key.name, digest));
+  const trailer = { kind: 'trailer', counts, sha256: digest, ...(signed !== null && { signed }) };
+  yield `${JSON.stringify(trailer)}\n`;
 }
 
 /** The most lines in one transaction, and their most bytes. The record of a pack alone may have megabytes. */

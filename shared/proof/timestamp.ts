@@ -69,20 +69,39 @@ class TimestampRefusedError extends Error {
  * @throws DerError, UnknownAlgorithmError, TimestampRefusedError
  */
 export function readTimestampReply(reply: Uint8Array): TimestampToken {
-  const [status, token] = expectTag(parseDer(reply), TAG.sequence, 'reply').parts;
+  const [status, token, ...more] = expectTag(parseDer(reply), TAG.sequence, 'reply').parts;
+  requireNoMore(more, 'reply');
   const code = integerHexOf(status?.parts[0], 'status');
   // 0 is granted, 1 is granted with changes.
   if (code !== '00' && code !== '01') throw new TimestampRefusedError(String(Number.parseInt(code, 16)));
   if (!token) throw new DerError('It has no timestamp.');
   if (oidOf(token.parts[0], 'content type') !== SIGNED_DATA) throw new DerError('It is not signed data.');
-  return readSignedData(expectTag(tagged(token, 0)?.parts[0], TAG.sequence, 'signed data'));
+  requireNoMore(token.parts.slice(2), 'content');
+  return readSignedData(expectTag(onlyPart(tagged(token, 0), 'signed data'), TAG.sequence, 'signed data'));
+}
+
+/** What follows the parts that are read would be shown to nobody, and signed by nobody. @throws DerError */
+function requireNoMore(parts: readonly DerValue[], what: string): void {
+  if (parts.length > 0) throw new DerError(`Its ${what} has a part too many.`);
+}
+
+function onlyPart(value: DerValue | undefined, what: string): DerValue | undefined {
+  requireNoMore(value?.parts.slice(1) ?? [], what);
+  return value?.parts[0];
 }
 
 function readSignedData(data: DerValue): TimestampToken {
+  // RFC 5652, section 5.1: 3, because the content is not plain data.
+  if (integerHexOf(data.parts[0], 'version') !== '03') throw new DerError('It has an unknown version.');
+  expectTag(data.parts[1], TAG.set, 'list of digest algorithms');
   const wrapped = expectTag(data.parts[2], TAG.sequence, 'content');
+  requireNoMore(wrapped.parts.slice(2), 'content');
   if (oidOf(wrapped.parts[0], 'content type') !== TIMESTAMP_INFO)
     throw new DerError('It is not a timestamp.');
-  const content = octetsOf(tagged(wrapped, 0)?.parts[0], 'content');
+  const content = octetsOf(onlyPart(tagged(wrapped, 0), 'content'), 'content');
+  // Certificates and revocation lists may be between.
+  if (data.parts.slice(3, -1).some(({ tagClass, tag }) => tagClass !== 'context' || tag > 1))
+    throw new DerError('It has a part that does not belong there.');
   const signers = expectTag(data.parts.at(-1), TAG.set, 'signer').parts;
   const [signer] = signers;
   if (!signer || signers.length !== 1) throw new DerError('It must have one signer.');
@@ -111,10 +130,15 @@ function readInfo(info: DerValue): TimestampInfo {
 }
 
 function readSigner(signer: DerValue): Signer {
-  const [, id, digest, ...rest] = expectTag(signer, TAG.sequence, 'signer').parts;
+  const [version, id, digest, ...rest] = expectTag(signer, TAG.sequence, 'signer').parts;
   const attributes = tagged({ ...signer, parts: rest }, 0);
   if (!attributes || !id) throw new DerError('It has no signed attributes.');
-  const [algorithm, signature] = rest.slice(rest.indexOf(attributes) + 1);
+  // RFC 5652, section 5.3: 1 with a serial number, 3 with a key identifier.
+  if (integerHexOf(version, 'version') !== (id.tagClass === 'context' ? '03' : '01'))
+    throw new DerError('Its signer has an unknown version.');
+  const [algorithm, signature, unsigned, ...more] = rest.slice(rest.indexOf(attributes) + 1);
+  if (rest[0] !== attributes || more.length > 0 || (unsigned && unsigned.tagClass !== 'context'))
+    throw new DerError('Its signer has a part that does not belong there.');
   const digestHash = hashOfIdentifier(digest, 'digest algorithm');
   const signedBytes = new Uint8Array(attributes.encoding);
   // The signature is over the attributes with the tag of a SET OF in place of `[0]`.

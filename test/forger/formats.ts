@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import canonicalize from 'canonicalize';
@@ -11,7 +11,7 @@ import { verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { Problem } from '../../shared/problems.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
 import { decide } from '../../shared/proof/verdict.ts';
-import { forgeDer, parseDer, writeDer } from './der.ts';
+import { type DerNode, forgeDer, parseDer, writeDer } from './der.ts';
 import {
   type ForgedFormat,
   type Forgery,
@@ -189,22 +189,42 @@ export function timestampFormat(genuine: readonly [Stamped, Stamped]): ForgedFor
       }
     },
     content: ({ reply, text }) => {
-      const signed = signedPartOf(reply);
-      return signed && `${signed}\n${text.toString('latin1')}`;
+      const root = parseDer(reply);
+      return root && `${stampContent(root)}\n${sha256(text)}`;
     },
   };
 }
 
-/** What an authority signed of a reply, and its signature; the rest of a reply is a status in words and certificates. */
-function signedPartOf(reply: Buffer): string | undefined {
-  const signedData = parseDer(reply)?.children?.[1]?.children?.[1]?.children?.[0]?.children;
-  const info = signedData?.[2];
-  const signers = signedData?.at(-1);
-  const signer = signers?.children?.[0]?.children;
-  const attributes = signer?.find(({ tag }) => tag === 0xa0);
-  const signature = signer?.find(({ tag }) => tag === 4);
-  if (!info || !attributes || !signature) return undefined;
-  return [info, attributes, signature].map((node) => writeDer(node).toString('hex')).join('\n');
+/**
+ * A reply as text, without what no authority signs and the program neither shows nor uses: the words of its status, the hint
+ * which digests are used, unsigned attributes, and certificates that the signed attributes do not name.
+ */
+function stampContent(root: DerNode): string {
+  const signedData = root.children?.[1]?.children?.[1]?.children?.[0];
+  const signer = signedData?.children?.at(-1)?.children?.[0];
+  const attributes = signer?.children?.find(({ tag }) => tag === 0xa0);
+  const named = attributes ? writeDer(attributes).toString('hex') : '';
+  const isNamed = (certificate: DerNode) => {
+    const bytes = writeDer(certificate);
+    return ['sha1', 'sha256'].some((hash) => named.includes(createHash(hash).update(bytes).digest('hex')));
+  };
+  const kept = (node: DerNode): DerNode => {
+    const { children } = node;
+    if (!children) return node;
+    if (node === root.children?.[0]) return { ...node, children: children.slice(0, 1) };
+    if (node === signer) return { ...node, children: children.filter(({ tag }) => tag !== 0xa1) };
+    if (node === signedData)
+      return {
+        ...node,
+        children: children.map((each, index) => {
+          if (index === 1) return { ...each, content: Buffer.alloc(0), children: undefined };
+          if (each.tag === 0xa0) return { ...each, children: each.children?.filter(isNamed).slice(0, 1) };
+          return kept(each);
+        }),
+      };
+    return { ...node, children: children.map(kept) };
+  };
+  return writeDer(kept(root)).toString('hex');
 }
 
 /** The lines of a dump. Whoever changes one can write its trailer again. */

@@ -88,8 +88,11 @@ const END: [name: string, at: number, bytes: number][] = [
   ['directory start', 16, 4],
   ['comment length', 20, 2],
 ];
-/** What no reader of the files in a ZIP looks at. */
-const IGNORED = new Set(['time', 'made by', 'version', 'internal', 'external']);
+/**
+ * What changes no name and no byte of a file: when and by what it was packed, attributes, hints. Flags that change how the
+ * data is read differ between the two headers then, which is refused.
+ */
+const IGNORED = new Set(['time', 'made by', 'version', 'internal', 'external', 'disk', 'flags']);
 
 /** Forges a header field of a ZIP. */
 function forgeHeader(genuine: Zipped, random: Random): Forgery<Zipped> {
