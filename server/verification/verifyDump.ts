@@ -1,5 +1,5 @@
-import { countOf } from '../../shared/values/counts.ts';
 import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { checkDump, type DumpHead, type NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { type Finding, proofFinding } from './report.ts';
@@ -44,7 +44,9 @@ function claimsOf({ verifierKey, isSigned }: DumpHead): Claim<ClaimId<'dump'>>[]
       'trailer',
       'The key signed all bytes of this dump.',
       isSigned ? 'holds' : 'unproven',
-      isSigned ? '' : 'No ledger entry covers the sources, the rounds and the cases, so they may have been changed.',
+      isSigned
+        ? ''
+        : 'No ledger entry covers the sources, the rounds and the cases, so they may have been changed.',
     ),
   ];
 }

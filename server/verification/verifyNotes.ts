@@ -1,7 +1,10 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { type LedgerEntry, ledgerEntrySchema } from '../../shared/ledger/ledger.ts';
 import { fromBase64, isSameBytes, toBase64 } from '../../shared/proof/bytes.ts';
 import {
-  isSignedNote,
+  isCheckpointNote,
+  isProofFile,
   noteBody,
   openCheckpoint,
   ProofError,
@@ -11,20 +14,22 @@ import { rootFromLeaf } from '../../shared/proof/tree.ts';
 import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
 import { isVerifierKey, nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText, hashOf } from '../ledger/entry.ts';
+import { orIfMissing } from '../store/files.ts';
+import { type Finding, proofFinding } from './report.ts';
 
-const PROOF_HEADER = 'c2sp.org/tlog-proof@v1\n';
 /** A tree has at most 2⁵³ leaves. */
 const PROOF =
   /^c2sp\.org\/tlog-proof@v1\n(?:extra [A-Za-z0-9+/=]*\n)?index (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n){0,53})\n/;
 
-/** Whether a text begins as a proof file does (C2SP tlog-proof). */
-export function isProofFile(text: string): boolean {
-  return text.startsWith(PROOF_HEADER);
-}
+const PROOF_NAME = /(?:\.tlog-proof)?$/;
 
-/** Whether a text is a signed checkpoint. */
-export function isCheckpointNote(text: string): boolean {
-  return isSignedNote(text) && parseCheckpoint(noteBody(text)) !== undefined;
+/** Verifies a checkpoint, or a proof file with the ledger entry beside it, with the key of the node. */
+export async function verifyNoteFile(path: string, key: string | undefined): Promise<Finding> {
+  const text = await readFile(path, 'utf8');
+  const rest = { sha256: hash('sha256', text), against: key ?? null };
+  if (!isProofFile(text)) return proofFinding(path, 'checkpoint', checkpointClaims(text, key), rest);
+  const entry = await orIfMissing(readFile(path.replace(PROOF_NAME, '.entry.json'), 'utf8'), undefined);
+  return proofFinding(path, 'tlog_proof', proofClaims(text, { key, entry }), rest);
 }
 
 type NoteClaim = Claim<ClaimId<'checkpoint'> & ClaimId<'tlog_proof'>>;

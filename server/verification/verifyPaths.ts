@@ -4,11 +4,12 @@ import { basename, join, sep } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
+import { isCheckpointNote, isProofFile } from '../../shared/proof/signedNote.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
-import { DumpError, READ_SIZE } from '../dump/dumpFile.ts';
+import { READ_SIZE } from '../dump/dumpFile.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import {
   type ChecksumFile,
@@ -37,6 +38,8 @@ export interface VerifyInput {
   holder?: ReferenceArchive | undefined;
   /** The pages of evidence files that are known, asked for with the first evidence file (default: those of earlier versions). */
   pages?: () => Promise<readonly KnownPage[]>;
+  /** The verifier key of the node whose checkpoints and proof files are verified. */
+  key?: string | undefined;
   /** Called with numbers of bytes that were read, and that were found to be read. */
   progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
 }
@@ -45,6 +48,9 @@ const FOLLOWED = 'a symbolic link, followed because it was named';
 
 /** The reply of a timestamp authority. */
 const TIMESTAMP_FILE = /\.tsr$/i;
+
+/** A package of web captures. */
+const WACZ_FILE = /\.wacz$/i;
 
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
@@ -66,12 +72,14 @@ export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding[]
 
 class Verifier {
   readonly #list: ChecksumFile | undefined;
+  readonly #key: string | undefined;
   readonly #context: VerifyContext;
   /** Files that were named individually; they are hashed together at the end. */
   readonly #single: PlainFile[] = [];
 
-  constructor({ list, holder, pages, progress }: VerifyInput) {
+  constructor({ list, holder, pages, key, progress }: VerifyInput) {
     this.#list = list;
+    this.#key = key;
     this.#context = {
       holder,
       read: progress?.read ?? (() => {}),
@@ -110,6 +118,7 @@ class Verifier {
     if (TIMESTAMP_FILE.test(path))
       return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
     if (EVIDENCE_FILE.test(path)) return yield [await this.#evidence(path, () => createReadStream(path))];
+    if (WACZ_FILE.test(path)) return yield [await (await import('./verifyWacz.ts')).verifyWaczFile(path)];
     const other = await openOtherBag(path, this.#context.read);
     if (typeof other === 'object')
       return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
@@ -121,8 +130,11 @@ class Verifier {
     if (isDump(head)) {
       this.#context.found(size);
       const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
-      return yield [await verifyDump(path, chunks, this.#context.read)];
+      const { verifyDump } = await import('./verifyDump.ts');
+      return yield [await verifyDump(path, withProgress(chunks, this.#context.read))];
     }
+    if (isProofFile(head) || (size < HEAD_BYTES && isCheckpointNote(head)))
+      return yield [await (await import('./verifyNotes.ts')).verifyNoteFile(path, this.#key)];
     if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openChecksumFile(path));
     this.#single.push({ ...plainFile(path, size), detail });
@@ -215,6 +227,9 @@ async function* folderBagFindings(path: string, context: VerifyContext): AsyncGe
 async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {
   const { verifyBag, BagContents } = await bagModules();
   const archive = await archiveIn(bag);
+  // The name of the folder says that this is an archive, and without its dump it is none.
+  if (!archive && bag.folderName === ARCHIVE_BAG.folder)
+    yield [finding(`${bag.path}/${ARCHIVE_BAG.dump}`, 'missing', { detail: 'there is no dump' })];
   // The record of a pack covers what is in it, whatever that says of itself.
   const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
   const contents = archive || isPack ? undefined : new BagContents(bag, context.pages);
@@ -336,9 +351,9 @@ class ExportedArchive {
     if (found.state === 'missing') this.#missing.add(name);
     if (found.state !== 'intact') return found;
     if (name === ARCHIVE_BAG.dump) {
-      const ofDump = await verifyDump(found.path, this.#dump.read(), () => {}, this.#named);
-      if (ofDump.state === 'intact') return found;
-      this.#isDumpIntact = false;
+      const { verifyDump } = await import('./verifyDump.ts');
+      const ofDump = await verifyDump(found.path, this.#dump.read(), this.#named);
+      this.#isDumpIntact = ofDump.state === 'intact' || ofDump.state === 'unsigned';
       return { ...found, ...ofDump, sha256: found.sha256 };
     }
     if (!name.startsWith(ARCHIVE_BAG.blobs) || name.endsWith(`/${found.sha256}`)) return found;
@@ -383,38 +398,6 @@ async function headOf(file: string): Promise<string> {
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await handle.close();
-  }
-}
-
-/** Verifies a dump line by line, with the same checks as an import. */
-async function verifyDump(
-  path: string,
-  chunks: AsyncIterable<Uint8Array>,
-  onProgress: (bytes: number) => void,
-  named?: NamedObjects,
-): Promise<Finding> {
-  // Reading dumps takes many modules, which would slow down the start of every verification.
-  const [{ checkDump }, { countOf }] = await Promise.all([
-    import('../dump/checkDump.ts'),
-    import('../../shared/values/counts.ts'),
-  ]);
-  try {
-    const checked = checkDump(withProgress(chunks, onProgress));
-    let step = await checked.next();
-    for (; !step.done; step = await checked.next()) named?.add(step.value);
-    const { sha256, sealed } = step.value;
-    return finding(path, 'intact', {
-      sha256,
-      expected: sha256,
-      against: 'its trailer and its ledger',
-      ...(sealed > 0 && {
-        detail: `${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments`,
-      }),
-    });
-  } catch (error) {
-    if (!(error instanceof DumpError)) throw error;
-    const { message, line } = error;
-    return { ...finding(path, 'changed', { detail: message }), ...(line !== undefined && { line }) };
   }
 }
 

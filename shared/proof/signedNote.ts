@@ -99,6 +99,16 @@ export function isSignedNote(text: string): boolean {
   return end >= 0 && text.endsWith('\n') && lines.every((line) => /^— \S+ [A-Za-z0-9+/]{6,}=*$/.test(line));
 }
 
+/** Whether a text begins as a proof file does (C2SP tlog-proof). */
+export function isProofFile(text: string): boolean {
+  return text.startsWith('c2sp.org/tlog-proof@v1\n');
+}
+
+/** Whether a text has the form of a signed checkpoint. Its signature is not checked. */
+export function isCheckpointNote(text: string): boolean {
+  return isSignedNote(text) && parseCheckpoint(noteBody(text)) !== undefined;
+}
+
 /** The text that the signatures of a note are over. */
 export function noteBody(note: string): string {
   return note.slice(0, note.lastIndexOf('\n\n') + 1);

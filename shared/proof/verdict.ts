@@ -85,7 +85,7 @@ export const FORMATS = {
     records: 'must',
     key: 'signature',
     checkpoint: 'signature',
-    stated: 'stated',
+    trailer: 'signature',
   },
   export: { bag: 'must', dump: 'must', objects: 'must', key: 'signature', checkpoint: 'signature' },
   copy: {
@@ -97,7 +97,7 @@ export const FORMATS = {
     checkpoint: 'signature',
     stated: 'stated',
   },
-  wacz: { form: 'must', files: 'must', signature: 'part' },
+  wacz: { form: 'must', files: 'must', signature: 'signature', stated: 'stated' },
 } as const satisfies Record<string, Record<string, Rule>>;
 
 export type Format = keyof typeof FORMATS;

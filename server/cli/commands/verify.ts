@@ -24,6 +24,11 @@ const OPTIONS = {
     value: 'URL|DIR',
     help: 'a node, or the data folder of one: checks whether it holds each file',
   },
+  key: {
+    type: 'string',
+    value: 'KEY',
+    help: 'the verifier key of a node, for its checkpoints and proof files',
+  },
   ...TARGET_OPTIONS,
   json: { ...JSON_OPTION, help: 'print one JSON object per file, and a last one with the counts' },
 } as const;
@@ -38,6 +43,8 @@ A PATH may be
   a dump                  each line is checked against the ledger in it, and the ledger against its signed checkpoint
   an evidence file        NAME.evidence.html: everything in it is recomputed
   a timestamp             NAME.tsr, a reply of an authority, with the stamped text beside it as NAME.txt
+  a checkpoint, a proof   checked with --key; NAME.tlog-proof with its ledger entry beside it as NAME.entry.json
+  a WACZ package          each file is checked against the digests in it, and its signature
   a copy                  its folder, or s3://bucket/prefix: its checkpoint, every record and every object
   a data folder           its files as below; reports how many objects are in a copy and not on this disk
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
@@ -75,6 +82,7 @@ export const verify: Command = {
           (await import('../../evidence/evidenceParts.ts')).knownPages(
             config.rendererFolder ?? (await import('../../config.ts')).defaultRendererFolder(),
           ),
+        key: values.key,
         progress,
       });
       for await (const found of findings) {

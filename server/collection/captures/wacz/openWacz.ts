@@ -12,6 +12,10 @@ interface OpenedPackage {
   warcs: OpenBytes[];
   /** How many pages it lists. */
   pages: number;
+  /** Files that no digest in it covers. Nothing reads them. */
+  unlisted: string[];
+  /** Whether its list has a signature, which is valid then. */
+  isSigned: boolean;
   close: () => Promise<void>;
 }
 
@@ -68,7 +72,7 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   const list = byName.get(LIST);
   if (!list) return refuse('It has no datapackage.json.');
   const listBytes = await readJson(list);
-  await checkListDigest(byName.get(LIST_DIGEST), listBytes);
+  const isSigned = await checkListDigest(byName.get(LIST_DIGEST), listBytes);
   const { resources } = parsed(packageSchema, listBytes, LIST);
   const named = new Set<string>();
   let pages = 0;
@@ -85,7 +89,11 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   if (warcs.length === 0) refuse('It has no WARC file in archive/.');
   const unnamed = warcs.find(({ name }) => !named.has(name));
   if (unnamed) refuse(`It does not list ${JSON.stringify(unnamed.name)}, so no digest covers that file.`);
-  return { warcs: warcs.map((warc) => () => warc.read()), pages, close: () => zip.close() };
+  const unlisted = members
+    .map(({ name }) => name)
+    .filter((name) => name !== LIST && name !== LIST_DIGEST && !named.has(name));
+  const opened = warcs.map((warc) => () => warc.read());
+  return { warcs: opened, pages, unlisted, isSigned, close: () => zip.close() };
 }
 
 /** A digest with its algorithm. Without one, its length tells it. Earlier packages have it in `stats`. */
@@ -194,17 +202,21 @@ const listDigestSchema = z.object({
   signedData: signedDataSchema.nullish(),
 });
 
-/** Checks the digest of the list, and its signature if there is one. A signature that does not verify refuses the package. */
-async function checkListDigest(member: ZipMember | undefined, list: Buffer): Promise<void> {
-  if (!member) return;
+/**
+ * Checks the digest of the list, and its signature if there is one. A signature that does not verify refuses the package.
+ * Returns whether there is one.
+ */
+async function checkListDigest(member: ZipMember | undefined, list: Buffer): Promise<boolean> {
+  if (!member) return false;
   const { hash, signedData } = parsed(listDigestSchema, await readJson(member), LIST_DIGEST);
   const digest = parseDigest(hash);
   if (!digest || createHash(digest.algorithm).update(list).digest('hex') !== digest.hex)
     return refuse('datapackage.json was changed: it does not have the digest in datapackage-digest.json.');
-  if (!signedData) return;
+  if (!signedData) return false;
   const fault =
     signedData.hash === hash ? describeWrongSignature(signedData) : 'It covers a different datapackage.json.';
   if (fault !== undefined) refuse(`Its signature is not valid. ${fault}`);
+  return true;
 }
 
 /**
