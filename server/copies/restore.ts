@@ -256,7 +256,14 @@ export async function assembleDump(
   try {
     for (const kind of DUMP_KINDS) {
       const file = join(folder, `${kind}.jsonl`);
-      parts.set(kind, { file, handle: await open(file, 'w', 0o600), count: 0, pending: [], pendingBytes: 0 });
+      parts.set(kind, {
+        file,
+        handle: await open(file, 'w', 0o600),
+        count: 0,
+        bytes: 0,
+        pending: [],
+        pendingBytes: 0,
+      });
     }
     const append = async (line: Buffer, from: string) => {
       const kind = KIND.exec(line.subarray(0, 64).toString())?.[1] ?? '';
@@ -302,6 +309,7 @@ interface Part {
   file: string;
   handle: FileHandle;
   count: number;
+  bytes: number;
   pending: Buffer[];
   pendingBytes: number;
 }
@@ -310,6 +318,7 @@ async function flush(part: Part): Promise<void> {
   if (part.pendingBytes === 0) return;
   const bytes = Buffer.concat(part.pending);
   [part.pending, part.pendingBytes] = [[], 0];
+  part.bytes += bytes.length;
   await part.handle.appendFile(bytes);
 }
 
@@ -327,9 +336,11 @@ async function* dumpOf(header: Buffer, parts: ReadonlyMap<string, Part>): AsyncG
   const first = Buffer.concat([header, NEWLINE]);
   sha256.update(first);
   yield first;
-  for (const [kind, { file, count }] of parts) {
+  for (const [kind, { file, count, bytes }] of parts) {
     counts[kind] = count;
-    for await (const chunk of createReadStream(file, { highWaterMark: READ_SIZE }) as AsyncIterable<Buffer>) {
+    // A buffer for each of many small files would cost more than reading them.
+    const highWaterMark = Math.max(1, Math.min(READ_SIZE, bytes));
+    for await (const chunk of createReadStream(file, { highWaterMark }) as AsyncIterable<Buffer>) {
       sha256.update(chunk);
       yield chunk;
     }

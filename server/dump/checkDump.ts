@@ -191,11 +191,11 @@ class DumpCheck {
   }
 
   /** Requires that a note says, signed by the key of the dump, that these are its bytes. */
-  #requireStatement(signed: string, sha256: string): void {
+  #requireStatement(signed: string, trailer: { sha256: string; counts: Record<string, number> }): void {
     const { node, verifierKey } = this.#header;
     const isOfKey =
       isSignedNote(signed) &&
-      noteBody(signed) === dumpStatement(node, sha256) &&
+      noteBody(signed) === dumpStatement(node, trailer) &&
       signatureState(signed, verifierKey, nodeCrypto) === 'valid';
     if (!isOfKey)
       throw new DumpError('The dump was altered: its trailer is not signed by the key in its header.');
@@ -217,7 +217,7 @@ class DumpCheck {
         throw new DumpError(`The trailer has a wrong count of the ${counted} lines of the kind ${name}.`);
     }
     const { counts, signed } = trailer;
-    if (signed !== undefined) this.#requireStatement(signed, sha256);
+    if (signed !== undefined) this.#requireStatement(signed, trailer);
     const sealed = (counts.sealed_finding ?? 0) - (counts.revealed_finding ?? 0);
     return { ...this.#header, counts, sealed, sha256, isSigned: signed !== undefined };
   }

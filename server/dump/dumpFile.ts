@@ -1,3 +1,5 @@
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+
 /** A file that is not a dump, is truncated or was altered. Nothing of it was imported. */
 export class DumpError extends Error {
   /** The number of the invalid line, from 1; undefined if the fault is not in one line. */
@@ -10,9 +12,15 @@ export class DumpError extends Error {
   }
 }
 
-/** What the archive signs of a dump (C2SP signed-note): whose it is, and the digest of all bytes before the trailer. */
-export function dumpStatement(node: string, sha256: string): `strongroom.${string}` {
-  return `strongroom.dump/v1\n${node}\n${sha256}\n`;
+/**
+ * What the archive signs of a dump (C2SP signed-note): whose it is, the digest of all bytes before the trailer, and how many
+ * lines of each kind there are.
+ */
+export function dumpStatement(
+  node: string,
+  { sha256, counts }: { sha256: string; counts: Readonly<Record<string, number>> },
+): `strongroom.${string}` {
+  return `strongroom.dump/v1\n${node}\n${sha256}\n${canonicalText(counts)}\n`;
 }
 
 /** The size of the chunks in which a file is read, in bytes. */

@@ -78,7 +78,7 @@ export function* dumpOf(
     counts[kind] = count;
   }
   const digest = sha256.digest('hex');
-  const signed = checkpoints.signNote(dumpStatement(checkpoints.key.name, digest));
+  const signed = checkpoints.signNote(dumpStatement(checkpoints.key.name, { sha256: digest, counts }));
   const trailer = { kind: 'trailer', counts, sha256: digest, ...(signed !== null && { signed }) };
   yield `${JSON.stringify(trailer)}\n`;
 }

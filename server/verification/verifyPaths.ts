@@ -6,6 +6,7 @@ import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/signedNote.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
+import { isDigest } from '../../shared/values/digestPattern.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
@@ -356,8 +357,12 @@ class ExportedArchive {
       this.#isDumpIntact = ofDump.state === 'intact' || ofDump.state === 'unsigned';
       return { ...found, ...ofDump, sha256: found.sha256 };
     }
-    if (!name.startsWith(ARCHIVE_BAG.blobs) || name.endsWith(`/${found.sha256}`)) return found;
-    return { ...found, state: 'changed', expected: basename(name), detail: 'not named by its digest' };
+    if (!name.startsWith(PAYLOAD_FOLDER)) return found;
+    if (name === objectName(found.sha256 ?? '')) return found;
+    const isObject = name.startsWith(ARCHIVE_BAG.blobs) && isDigest(basename(name));
+    return isObject
+      ? { ...found, state: 'changed', expected: basename(name), detail: 'not named by its digest' }
+      : { ...found, state: 'unknown', detail: 'no part of an archive' };
   }
 
   /** Returns the objects that the dump names and that neither the bag nor its manifests have. */
@@ -369,13 +374,17 @@ class ExportedArchive {
       .filter((sha256) => !withoutBytes.has(sha256))
       .map((sha256) => ({
         sha256,
-        name: `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`,
+        name: objectName(sha256),
       }))
       .filter(({ name }) => !this.#bag.files.has(name) && !this.#missing.has(name))
       .map(({ sha256, name }) =>
         finding(`${this.#bag.path}/${name}`, 'missing', { expected: sha256, against: ARCHIVE_BAG.dump }),
       );
   }
+}
+
+function objectName(sha256: string): string {
+  return `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
 }
 
 async function beginningOf(file: BagFile): Promise<string> {

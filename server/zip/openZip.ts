@@ -258,14 +258,14 @@ function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
   }
   const isDeferred = (entry.generalPurposeBitFlag & SIZES_AFTER_DATA) !== 0;
   const { compressed, uncompressed } = sizesOf(local, extraFields);
-  const matches = (value: number, expected: number) => value === expected || (isDeferred && value === 0);
   const agrees =
     local.fileName.equals(entry.fileNameRaw) &&
     local.compressionMethod === entry.compressionMethod &&
     ((local.generalPurposeBitFlag ^ entry.generalPurposeBitFlag) & COMPARED_FLAGS) === 0 &&
-    matches(local.crc32, entry.crc32) &&
-    matches(compressed, entry.compressedSize) &&
-    matches(uncompressed, entry.uncompressedSize);
+    ((isDeferred && local.crc32 === 0 && compressed === 0 && uncompressed === 0) ||
+      (local.crc32 === entry.crc32 &&
+        compressed === entry.compressedSize &&
+        uncompressed === entry.uncompressedSize));
   if (!agrees)
     refuse('invalid_pack_file', `${JSON.stringify(name)} has two contradictory headers in the ZIP.`);
 }

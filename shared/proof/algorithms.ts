@@ -1,4 +1,4 @@
-import { DerError, type DerValue, integerHexOf, oidOf, tagged } from './der.ts';
+import { DerError, type DerValue, expectTag, integerHexOf, oidOf, TAG, tagged } from './der.ts';
 
 export type HashName = 'sha1' | 'sha256' | 'sha384' | 'sha512';
 
@@ -40,9 +40,16 @@ const HASHES: Readonly<Record<string, HashName>> = {
   '2.16.840.1.101.3.4.2.3': 'sha512',
 };
 
+/** An AlgorithmIdentifier has a name, and perhaps parameters. */
+function identifierParts(identifier: DerValue | undefined, what: string): readonly DerValue[] {
+  const { parts } = expectTag(identifier, TAG.sequence, what);
+  if (parts.length > 2) throw new DerError(`Its ${what} has a part too many.`);
+  return parts;
+}
+
 /** Returns the hash that an AlgorithmIdentifier names. @throws DerError, UnknownAlgorithmError */
 export function hashOfIdentifier(identifier: DerValue | undefined, what: string): HashName {
-  const oid = oidOf(identifier?.parts[0], what);
+  const oid = oidOf(identifierParts(identifier, what)[0], what);
   const hash = HASHES[oid];
   if (hash === undefined) throw new UnknownAlgorithmError(oid);
   return hash;
@@ -67,7 +74,7 @@ const RSA_PSS = '1.2.840.113549.1.1.10';
  * @throws DerError, UnknownAlgorithmError
  */
 export function signatureAlgorithmOf(identifier: DerValue, digest: HashName): SignatureAlgorithm {
-  const oid = oidOf(identifier.parts[0], 'signature algorithm');
+  const oid = oidOf(identifierParts(identifier, 'signature algorithm')[0], 'signature algorithm');
   if (oid === RSA && digest !== 'sha1') return { kind: 'rsa', hash: digest };
   if (oid === RSA_PSS) return pssOf(identifier.parts[1]);
   const known = SIGNATURES[oid];

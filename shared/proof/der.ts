@@ -67,6 +67,9 @@ export const TAG = {
 /** Returns a value if it has this universal tag. @throws DerError */
 export function expectTag(value: DerValue | undefined, tag: number, what: string): DerValue {
   if (value?.tagClass !== 'universal' || value.tag !== tag) throw new DerError(`It has no ${what}.`);
+  const isConstructed = ((value.encoding[0] ?? 0) & 0x20) !== 0;
+  if ((tag === TAG.sequence || tag === TAG.set) && !isConstructed)
+    throw new DerError(`Its ${what} is not made of parts.`);
   return value;
 }
 

@@ -155,7 +155,8 @@ function readSigner(signer: DerValue): Signer {
 
 function signerId(id: DerValue): Signer['id'] {
   if (id.tagClass === 'context') return { keyId: id.content };
-  const [issuer, serial] = id.parts;
+  const [issuer, serial, ...more] = id.parts;
+  requireNoMore(more, 'signer');
   return {
     issuer: expectTag(issuer, TAG.sequence, 'issuer').encoding,
     serial: integerHexOf(serial, 'serial number of the certificate'),
@@ -165,10 +166,11 @@ function signerId(id: DerValue): Signer['id'] {
 function readAttributes(attributes: DerValue): Map<string, DerValue> {
   const found = new Map<string, DerValue>();
   for (const { parts } of attributes.parts) {
-    const [type, values] = parts;
+    const [type, values, ...more] = parts;
+    requireNoMore(more, 'attribute');
     const id = oidOf(type, 'attribute');
-    const [value, ...more] = expectTag(values, TAG.set, 'attribute').parts;
-    if (!value || more.length > 0 || found.has(id)) throw new DerError('An attribute must have one value.');
+    const [value, ...others] = expectTag(values, TAG.set, 'attribute').parts;
+    if (!value || others.length > 0 || found.has(id)) throw new DerError('An attribute must have one value.');
     found.set(id, value);
   }
   return found;

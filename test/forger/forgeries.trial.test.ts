@@ -80,6 +80,7 @@ test('no forgery is believed', async () => {
   for (const format of formats.filter(({ name }) => FORMAT === undefined || name === FORMAT)) {
     const row: Tried = { format: format.name, forgeries: 0, harmless: 0, believed: 0, ms: 0 };
     const begun = performance.now();
+    const cpu = process.cpuUsage();
     const contents = new Set(format.genuine.map((input) => format.content(input)));
     expect(await format.verdict(format.genuine[0]), format.name).toBe('intact');
     for (let number = 0; number < Math.ceil((format.share / all) * FORGERIES); number += 1) {
@@ -101,6 +102,7 @@ test('no forgery is believed', async () => {
       believed.push(`${format.name}: ${operation} at ${pointer}\n  ${again}`);
     }
     row.ms = Math.round(performance.now() - begun);
+    console.log(format.name, process.cpuUsage(cpu));
     tried.push(row);
   }
   console.table(tried);

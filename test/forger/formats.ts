@@ -22,7 +22,7 @@ import {
 } from './forgery.ts';
 import { forgeJson } from './json.ts';
 import { memoryCopy } from './memoryCopy.ts';
-import { entriesOf, forgeEntries, forgeZip, type Zipped } from './zip.ts';
+import { entriesOf, forgeEntries, forgeZip, withoutIgnored, type Zipped } from './zip.ts';
 
 export function canonical(value: unknown): string | undefined {
   try {
@@ -305,7 +305,7 @@ function zipFormat(
 ): ForgedFormat<Zipped> {
   const read = (bytes: Buffer): Zipped => ({ bytes, entries: entriesOf(bytes), isPlain: true });
   const [one, other] = [read(genuine[0]), read(genuine[1])];
-  const known = new Set(genuine.map((bytes) => sha256(bytes)));
+  const known = new Map(genuine.map((bytes) => [withoutIgnored(bytes), bytes]));
   return {
     name,
     share,
@@ -316,7 +316,8 @@ function zipFormat(
       return (verdict ?? verdictOf)(file);
     },
     content: ({ bytes, entries, isPlain }) => {
-      if (known.has(sha256(bytes))) return content(entriesOf(bytes));
+      const same = known.get(withoutIgnored(bytes));
+      if (same) return content(entriesOf(same));
       return isPlain && new Set(entries.map((entry) => entry.name)).size === entries.length
         ? content(entries)
         : undefined;

@@ -94,6 +94,20 @@ const END: [name: string, at: number, bytes: number][] = [
  */
 const IGNORED = new Set(['time', 'made by', 'version', 'internal', 'external', 'disk', 'flags']);
 
+/** The bytes of a ZIP without the fields that change no file. */
+export function withoutIgnored(zip: Buffer): string {
+  const bytes = Buffer.from(zip);
+  const headers = [
+    ['PK\x03\x04', LOCAL],
+    ['PK\x01\x02', CENTRAL],
+  ] as const;
+  for (const [signature, fields] of headers)
+    for (let start = 0; (start = bytes.indexOf(Buffer.from(signature, 'latin1'), start)) >= 0; start += 4)
+      for (const [name, at, size] of fields)
+        if (IGNORED.has(name)) bytes.fill(0, start + at, Math.min(start + at + size, bytes.length));
+  return sha256(bytes);
+}
+
 /** Forges a header field of a ZIP. */
 function forgeHeader(genuine: Zipped, random: Random): Forgery<Zipped> {
   const kind = pick(random, ['local', 'central', 'end'] as const);
