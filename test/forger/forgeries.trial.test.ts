@@ -1,16 +1,12 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  buildEvidenceScript,
-  EVIDENCE_SCRIPT,
-  EVIDENCE_STYLE,
-  readEvidenceStyle,
-} from '../../renderer/inlineScripts.ts';
+import { knownPages } from '../../server/evidence/evidenceParts.ts';
+import { dataIn } from '../../shared/proof/evidencePage.ts';
+import { buildEvidenceParts, writeEvidenceParts } from '../evidence/support.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { seededRandom } from '../support/seededRandom.ts';
+import { evidenceDataFormat, evidencePageFormat } from './evidence.ts';
 import { type ForgedFormat, sha256 } from './forgery.ts';
 import {
   caseBagFormat,
@@ -34,19 +30,22 @@ const SEED = Number(process.env['SEED'] ?? 20_261_128);
 const { FORMAT, ONLY } = process.env;
 const MAX_NAMED = 40;
 
+const dataOf = (html: string) => dataIn(html) ?? '';
+
 let formats: ForgedFormat[] = [];
 
 beforeAll(async () => {
-  const rendererFolder = await temporaryFolder();
-  await mkdir(join(rendererFolder, 'evidence'));
-  await writeFile(join(rendererFolder, EVIDENCE_SCRIPT), await buildEvidenceScript());
-  await writeFile(join(rendererFolder, EVIDENCE_STYLE), await readEvidenceStyle());
+  const parts = await buildEvidenceParts();
+  const rendererFolder = await writeEvidenceParts(parts);
   const [one, other] = [
     await genuineArchive('here', rendererFolder),
     await genuineArchive('there', rendererFolder),
   ];
   const folder = await temporaryFolder();
   formats = [
+    evidenceDataFormat('evidence of a pack', [dataOf(one.evidence[0]), dataOf(one.evidence[1])], 18_000),
+    evidenceDataFormat('evidence of an event', [dataOf(one.evidence[2]), dataOf(other.evidence[2])], 14_000),
+    evidencePageFormat([one.evidence[0], one.evidence[1]], await knownPages(rendererFolder)),
     checkpointFormat(one.checkpoints, one.key),
     proofFormat(one.proofs, one.key),
     timestampFormat([one.stamped, other.stamped]),
@@ -80,7 +79,6 @@ test('no forgery is believed', async () => {
   for (const format of formats.filter(({ name }) => FORMAT === undefined || name === FORMAT)) {
     const row: Tried = { format: format.name, forgeries: 0, harmless: 0, believed: 0, ms: 0 };
     const begun = performance.now();
-    const cpu = process.cpuUsage();
     const contents = new Set(format.genuine.map((input) => format.content(input)));
     expect(await format.verdict(format.genuine[0]), format.name).toBe('intact');
     for (let number = 0; number < Math.ceil((format.share / all) * FORGERIES); number += 1) {
@@ -102,7 +100,6 @@ test('no forgery is believed', async () => {
       believed.push(`${format.name}: ${operation} at ${pointer}\n  ${again}`);
     }
     row.ms = Math.round(performance.now() - begun);
-    console.log(format.name, process.cpuUsage(cpu));
     tried.push(row);
   }
   console.table(tried);
