@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
+import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
+import { signatureState } from '../../shared/proof/signedNote.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 /** What the tests read, and what it dumps. None of them changes it. */
 let node: TestNode;
@@ -128,6 +131,40 @@ async function recordedAt(node: TestNode, address: string): Promise<unknown> {
   const isDerived = (name: string) => name === 'summary' && address.startsWith('/api/events');
   return JSON.parse(text, (name, value: unknown) => (isDerived(name) ? undefined : value));
 }
+
+describe('the trailer of a dump', () => {
+  test('is signed: without it the dump is unsigned, and with another it is refused', async () => {
+    const folder = await temporaryFolder();
+    const trailer = JSON.parse(dump.trimEnd().split('\n').at(-1) ?? '') as { signed: string; counts: object };
+    const { key } = JSON.parse(dump.split('\n', 1)[0] ?? '') as { key: string };
+    expect(signatureState(trailer.signed, key, nodeCrypto)).toBe('valid');
+    const verdict = async (text: string) => {
+      const file = join(folder, 'dump.jsonl');
+      await writeFile(file, text);
+      const { code, stdout } = await runHere(['verify', file, '--json']);
+      return [code, (JSON.parse(stdout.split('\n', 1)[0] ?? '') as { verdict: string }).verdict];
+    };
+    const withTrailer = (body: string, changes: object) => {
+      const sha256 = createHash('sha256').update(body).digest('hex');
+      return `${body}${JSON.stringify({ ...trailer, sha256, ...changes })}\n`;
+    };
+    const body = dump.slice(0, dump.lastIndexOf('{"kind":"trailer"'));
+    // No ledger entry covers when a round ended.
+    const altered = body.replace(/("kind":"round".*"unchanged":)\d+/, '$19');
+    expect(altered).not.toBe(body);
+    expect(await verdict(dump)).toEqual([0, 'intact']);
+    expect(await verdict(withTrailer(body, { signed: undefined }))).toEqual([3, 'unsigned']);
+    expect(await verdict(withTrailer(altered, { signed: undefined }))).toEqual([3, 'unsigned']);
+    expect(await verdict(withTrailer(altered, {}))).toEqual([1, 'altered']);
+    expect(await verdict(withTrailer(body, { counts: { ...trailer.counts, more: 0 } }))).toEqual([
+      1,
+      'altered',
+    ]);
+    await expect(importDump(join(folder, 'data'), join(folder, 'dump.jsonl'), systemClock)).rejects.toThrow(
+      'not signed',
+    );
+  });
+});
 
 describe('restoring a dump', () => {
   async function restored(text: string): Promise<TestNode> {

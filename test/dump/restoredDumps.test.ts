@@ -25,7 +25,7 @@ describe('a valid dump', () => {
     const own = await mkdtemp(join(valid.folder, 'valid-'));
     const file = join(own, 'dump.jsonl');
     await writeFile(file, withTrailer(valid.lines));
-    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['verify', file])).toMatchObject({ code: 3, stderr: '' });
     expect(await runHere(['import', file, '--data', join(own, 'new')])).toMatchObject({
       code: 0,
       stderr: '',
@@ -42,7 +42,7 @@ describe('a valid dump', () => {
     const own = await mkdtemp(join(valid.folder, 'older-'));
     const file = join(own, 'dump.jsonl');
     await writeFile(file, await olderDump());
-    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['verify', file])).toMatchObject({ code: 3, stderr: '' });
     expect(await runHere(['import', file, '--data', join(own, 'new')])).toMatchObject({
       code: 0,
       stderr: '',

@@ -209,8 +209,9 @@ test('a dump is compared with its trailer, and a truncated dump is reported as t
     'short.jsonl': body,
   });
   expect(await verdicts(['good.jsonl', 'open.jsonl', 'changed.jsonl', 'cut.jsonl', 'short.jsonl'])).toEqual({
-    'good.jsonl': 'intact',
-    'open.jsonl': 'intact',
+    // Earlier versions did not sign the trailer, so nothing covers the lines that no ledger entry records.
+    'good.jsonl': 'unsigned',
+    'open.jsonl': 'unsigned',
     'changed.jsonl': 'changed',
     'cut.jsonl': 'changed',
     'short.jsonl': 'changed',
