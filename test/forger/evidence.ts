@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { decide } from '../../shared/proof/verdict.ts';
@@ -128,15 +130,21 @@ export function evidenceDataFormat(
 export function evidencePageFormat(
   genuine: readonly [string, string],
   pages: readonly KnownPage[],
+  folder: string,
 ): ForgedFormat<string> {
   return {
     name: 'evidence page',
-    share: 5_000,
+    share: 2_000,
     genuine,
     forge: (one, another, random) => forgePage(one, another, random),
     verdict: (html) => {
       const checked = verifyEvidence(Buffer.from(html), pages, nodeCrypto);
       return checked ? decide('evidence_file', checked.claims).verdict : 'unknown';
+    },
+    command: async (html) => {
+      const file = join(folder, 'forged.evidence.html');
+      await writeFile(file, html);
+      return [file];
     },
     content: (html) => html,
   };

@@ -5,6 +5,7 @@ import { buildEvidenceParts, writeEvidenceParts } from '../evidence/support.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { evidenceDataFormat, evidencePageFormat } from './evidence.ts';
 import { type ForgedFormat, sha256 } from './forgery.ts';
@@ -28,26 +29,29 @@ const FORGERIES = Number(process.env['FORGERIES'] ?? 100_000);
 const SEED = Number(process.env['SEED'] ?? 20_261_128);
 const { FORMAT, ONLY } = process.env;
 const MAX_NAMED = 40;
+/** One of so many is also given to the command. */
+const COMMAND_EVERY = 100;
 
 const dataOf = (html: string) => dataIn(html) ?? '';
 
 let formats: ForgedFormat[] = [];
+let rendererFolder = '';
 
 beforeAll(async () => {
   const parts = await buildEvidenceParts();
-  const rendererFolder = await writeEvidenceParts(parts);
+  rendererFolder = await writeEvidenceParts(parts);
   const [one, other] = [
     await genuineArchive('here', rendererFolder),
     await genuineArchive('there', rendererFolder),
   ];
   const folder = await temporaryFolder();
   formats = [
-    evidenceDataFormat('evidence of a pack', [dataOf(one.evidence[0]), dataOf(one.evidence[1])], 18_000),
-    evidenceDataFormat('evidence of an event', [dataOf(one.evidence[2]), dataOf(other.evidence[2])], 14_000),
-    evidencePageFormat([one.evidence[0], one.evidence[1]], await knownPages(rendererFolder)),
-    checkpointFormat(one.checkpoints, one.key),
-    proofFormat(one.proofs, one.key),
-    timestampFormat([one.stamped, other.stamped]),
+    evidenceDataFormat('evidence of a pack', [dataOf(one.evidence[0]), dataOf(one.evidence[1])], 12_000),
+    evidenceDataFormat('evidence of an event', [dataOf(one.evidence[2]), dataOf(other.evidence[2])], 7_000),
+    evidencePageFormat([one.evidence[0], one.evidence[1]], await knownPages(rendererFolder), folder),
+    checkpointFormat(one.checkpoints, one.key, folder),
+    proofFormat(one.proofs, one.key, folder),
+    timestampFormat([one.stamped, other.stamped], folder),
     dumpFormat([one.dump, other.dump], folder),
     packFormat(one.packs, folder),
     exportFormat([one.exported, other.exported], folder),
@@ -67,6 +71,8 @@ interface Tried {
   /** Of those, the ones that say what a genuine file says. */
   harmless: number;
   believed: number;
+  /** Of those that say something else, how many were verified by the command too. */
+  by_command: number;
   /** Milliseconds of the processor. */
   cpu_ms: number;
 }
@@ -76,7 +82,14 @@ test('no forgery is believed', async () => {
   const believed: string[] = [];
   const all = formats.reduce((sum, { share }) => sum + share, 0);
   for (const format of formats.filter(({ name }) => FORMAT === undefined || name === FORMAT)) {
-    const row: Tried = { format: format.name, forgeries: 0, harmless: 0, believed: 0, cpu_ms: 0 };
+    const row: Tried = {
+      format: format.name,
+      forgeries: 0,
+      harmless: 0,
+      believed: 0,
+      by_command: 0,
+      cpu_ms: 0,
+    };
     const begun = process.cpuUsage();
     const contents = new Set(format.genuine.map((input) => format.content(input)));
     expect(await format.verdict(format.genuine[0]), format.name).toBe('intact');
@@ -88,14 +101,23 @@ test('no forgery is believed', async () => {
       const [genuine, other] = format.genuine;
       const { operation, pointer, input } = format.forge(genuine, other, random);
       row.forgeries += 1;
+      const again = `SEED=${SEED} FORMAT='${format.name}' ONLY=${number} FORGERIES=${FORGERIES} npm run trials -- test/forger`;
       const content = format.content(input);
       if (content !== undefined && contents.has(content)) {
         row.harmless += 1;
         continue;
       }
-      if ((await format.verdict(input)) !== 'intact') continue;
+      const verdict = await format.verdict(input);
+      if (format.command && number % COMMAND_EVERY === 0) {
+        const { code } = await runHere(['verify', ...(await format.command(input)), '--json'], undefined, {
+          rendererFolder,
+        });
+        row.by_command += 1;
+        expect([0, 1, 2, 3], again).toContain(code);
+        expect(code === 0, again).toBe(verdict === 'intact');
+      }
+      if (verdict !== 'intact') continue;
       row.believed += 1;
-      const again = `SEED=${SEED} FORMAT='${format.name}' ONLY=${number} FORGERIES=${FORGERIES} npm run trials -- test/forger`;
       believed.push(`${format.name}: ${operation} at ${pointer}\n  ${again}`);
     }
     const { user, system } = process.cpuUsage(begun);

@@ -24,6 +24,8 @@ export interface ForgedFormat<Input = never> {
   forge: (genuine: Input, other: Input, random: Random) => Forgery<Input>;
   /** What the program says of a file. */
   verdict: (input: Input) => Verdict | Promise<Verdict>;
+  /** What the command `strongroom verify` is given for the same, after it was written to the disk. */
+  command?: (input: Input) => Promise<string[]>;
   /**
    * The oracle: what the file says, as one text, computed without the code that verifies. A file that says what a genuine
    * one says may be called intact. Undefined if it says nothing that can be read.

@@ -79,12 +79,16 @@ function noteContent(note: string, name: string): string {
   return `${note.slice(0, end + 1)}${[...new Set(lines)].join('\n')}`;
 }
 
-export function checkpointFormat(genuine: readonly [string, string], key: string): ForgedFormat<string> {
+export function checkpointFormat(
+  genuine: readonly [string, string],
+  key: string,
+  folder: string,
+): ForgedFormat<string> {
   const name = key.split('+', 1)[0] ?? '';
   const other = new OtherKey(key, 'checkpoint');
   return {
     name: 'checkpoint',
-    share: 18_000,
+    share: 30_000,
     genuine,
     forge: (one, another, random) => {
       if (random() < 0.8) return forgeLines(one, another, random);
@@ -97,6 +101,7 @@ export function checkpointFormat(genuine: readonly [string, string], key: string
       };
     },
     verdict: (note) => decide('checkpoint', checkpointClaims(note, key)).verdict,
+    command: async (note) => [await written(join(folder, 'forged-checkpoint'), note), '--key', key],
     content: (note) => noteContent(note, name),
   };
 }
@@ -106,12 +111,16 @@ interface Proof {
   entry: string;
 }
 
-export function proofFormat(genuine: readonly [Proof, Proof], key: string): ForgedFormat<Proof> {
+export function proofFormat(
+  genuine: readonly [Proof, Proof],
+  key: string,
+  folder: string,
+): ForgedFormat<Proof> {
   const name = key.split('+', 1)[0] ?? '';
   const other = new OtherKey(key, 'proof');
   return {
     name: 'tlog-proof',
-    share: 18_000,
+    share: 27_000,
     genuine,
     forge: (one, another, random) => {
       const kind = random();
@@ -142,6 +151,10 @@ export function proofFormat(genuine: readonly [Proof, Proof], key: string): Forg
       };
     },
     verdict: ({ proof, entry }) => decide('tlog_proof', proofClaims(proof, { key, entry })).verdict,
+    command: async ({ proof, entry }) => {
+      await written(join(folder, 'forged.entry.json'), entry);
+      return [await written(join(folder, 'forged.tlog-proof'), proof), '--key', key];
+    },
     content: ({ proof, entry }) => {
       const start = proof.indexOf('\n\n') + 2;
       const head = proof.slice(0, start).replace(/^extra [A-Za-z0-9+/=]*\n/m, '');
@@ -155,10 +168,10 @@ interface Stamped {
   text: Buffer;
 }
 
-export function timestampFormat(genuine: readonly [Stamped, Stamped]): ForgedFormat<Stamped> {
+export function timestampFormat(genuine: readonly [Stamped, Stamped], folder: string): ForgedFormat<Stamped> {
   return {
     name: 'timestamp',
-    share: 14_000,
+    share: 13_000,
     genuine,
     forge: (one, another, random) => {
       const kind = random();
@@ -175,6 +188,10 @@ export function timestampFormat(genuine: readonly [Stamped, Stamped]): ForgedFor
           ? forgeBytes(one.reply, another.reply, random)
           : forgeDer(one.reply, another.reply, random);
       return { ...forged, input: { ...one, reply: forged.input } };
+    },
+    command: async ({ reply, text }) => {
+      await written(join(folder, 'forged.txt'), text);
+      return [await written(join(folder, 'forged.tsr'), reply)];
     },
     verdict: ({ reply, text }) => {
       try {
@@ -230,7 +247,7 @@ export function dumpFormat(genuine: readonly [string, string], folder: string): 
   const file = join(folder, 'forged.dump.jsonl');
   return {
     name: 'dump',
-    share: 8_000,
+    share: 3_000,
     genuine,
     forge: (one, another, random) => {
       const forged = random() < 0.4 ? forgeLines(one, another, random) : forgeDumpLine(one, another, random);
@@ -241,10 +258,8 @@ export function dumpFormat(genuine: readonly [string, string], folder: string): 
         input: withTrailer(forged.input),
       };
     },
-    verdict: async (dump) => {
-      await writeFile(file, dump);
-      return verdictOf(file);
-    },
+    verdict: async (dump) => verdictOf(await written(file, dump)),
+    command: async (dump) => [await written(file, dump)],
     content: (dump) => {
       const lines = dump.split('\n').filter(Boolean).map(parsed);
       return lines.includes(undefined) ? undefined : lines.map(canonical).join('\n');
@@ -283,6 +298,11 @@ function withTrailer(dump: string): string {
   return `${text}${JSON.stringify({ ...genuine, kind: 'trailer', counts, sha256: sha256(text) })}\n`;
 }
 
+async function written(file: string, content: string | Buffer): Promise<string> {
+  await writeFile(file, content);
+  return file;
+}
+
 /** What the command says of a file or folder, by its exit code. */
 export async function verdictOf(path: string): Promise<Verdict> {
   const tally = new Tally();
@@ -296,12 +316,11 @@ interface ZipOptions {
   /** The file that a forgery is written to; its end says what it is. */
   file: string;
   content: (entries: readonly { name: string; data: Buffer }[]) => string | undefined;
-  verdict?: (file: string) => Promise<Verdict>;
 }
 
 function zipFormat(
   genuine: readonly [Buffer, Buffer],
-  { name, share, file, content, verdict }: ZipOptions,
+  { name, share, file, content }: ZipOptions,
 ): ForgedFormat<Zipped> {
   const read = (bytes: Buffer): Zipped => ({ bytes, entries: entriesOf(bytes), isPlain: true });
   const [one, other] = [read(genuine[0]), read(genuine[1])];
@@ -311,10 +330,8 @@ function zipFormat(
     share,
     genuine: [one, other],
     forge: forgeZip,
-    verdict: async ({ bytes }) => {
-      await writeFile(file, bytes);
-      return (verdict ?? verdictOf)(file);
-    },
+    verdict: async ({ bytes }) => verdictOf(await written(file, bytes)),
+    command: async ({ bytes }) => [await written(file, bytes)],
     content: ({ bytes, entries, isPlain }) => {
       const same = known.get(withoutIgnored(bytes));
       if (same) return content(entriesOf(same));
@@ -338,7 +355,7 @@ function payloadOf(entries: readonly { name: string; data: Buffer }[], wanted: R
 export function packFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'pack file',
-    share: 3_000,
+    share: 2_000,
     file: join(folder, 'forged.pack.zip'),
     content: (entries) => {
       const record = entries.find(({ name }) => name.endsWith('/pack.json'));
@@ -353,7 +370,7 @@ export function packFormat(genuine: readonly [Buffer, Buffer], folder: string): 
 export function exportFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'export',
-    share: 2_000,
+    share: 1_200,
     file: join(folder, 'forged.zip'),
     content: (entries) => payloadOf(entries, /\/data\//),
   });
@@ -362,7 +379,7 @@ export function exportFormat(genuine: readonly [Buffer, Buffer], folder: string)
 export function caseBagFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'case bag',
-    share: 2_000,
+    share: 500,
     file: join(folder, 'forged-case.zip'),
     content: (entries) => payloadOf(entries, /\/data\//),
   });
@@ -371,7 +388,7 @@ export function caseBagFormat(genuine: readonly [Buffer, Buffer], folder: string
 export function waczFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'WACZ',
-    share: 2_000,
+    share: 1_300,
     file: join(folder, 'forged.wacz'),
     content: (entries) =>
       entries
