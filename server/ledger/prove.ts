@@ -169,10 +169,14 @@ export function isProvenBy(
   const leaf = leafHash(entryText(entry));
   if (proof.index !== entry.seq - 1 || proof.leaf !== leaf.toString('base64')) return false;
   const path = proof.hashes.map((hash) => Buffer.from(hash, 'base64'));
+  // A hash of another length, or written in another way, is not what a node gives.
+  if (path.some((hash, at) => hash.length !== leaf.length || hash.toString('base64') !== proof.hashes[at]))
+    return false;
   const root = rootFromInclusion(leaf, proof.index, proof.size, path);
   try {
     const signed = openCheckpoint(checkpoint, peer.key);
-    return signed.size === proof.size && root !== undefined && signed.root.equals(root);
+    const isProven = signed.size === proof.size && root !== undefined && signed.root.equals(root);
+    return isProven && proof.root === root.toString('base64');
   } catch (error) {
     if (error instanceof CheckpointError) return false;
     throw error;

@@ -20,6 +20,7 @@ import {
   waczFormat,
 } from './formats.ts';
 import { genuineArchive } from './genuine.ts';
+import { provenanceFormat, tilesFormat } from './mirror.ts';
 
 /*
  * FORGERIES says how many are made, SEED which. A forgery that is believed is printed with what makes it again:
@@ -32,6 +33,8 @@ const MAX_NAMED = 40;
 /** One of so many is also given to the command. */
 const COMMAND_EVERY = 100;
 
+const digestOf = (provenance: string) =>
+  (JSON.parse(provenance) as { entry: { digest: string } }).entry.digest;
 const dataOf = (html: string) => dataIn(html) ?? '';
 
 let formats: ForgedFormat[] = [];
@@ -56,6 +59,8 @@ beforeAll(async () => {
     packFormat(one.packs, folder),
     exportFormat([one.exported, other.exported], folder),
     waczFormat([one.wacz, other.wacz], folder),
+    tilesFormat([one.copy, other.copy], one.key),
+    provenanceFormat(one.provenance, digestOf(one.provenance[0])),
     copyFormat([one.copy, other.copy]),
   ] as unknown as ForgedFormat[];
 });

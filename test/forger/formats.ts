@@ -70,7 +70,7 @@ export class OtherKey {
 }
 
 /** The text of a note and the line of its key: lines of others say nothing of what the key signed. */
-function noteContent(note: string, name: string): string {
+export function noteContent(note: string, name: string): string {
   const end = note.lastIndexOf('\n\n');
   const lines = note
     .slice(end + 2)
@@ -88,7 +88,7 @@ export function checkpointFormat(
   const other = new OtherKey(key, 'checkpoint');
   return {
     name: 'checkpoint',
-    share: 30_000,
+    share: 25_000,
     genuine,
     forge: (one, another, random) => {
       if (random() < 0.8) return forgeLines(one, another, random);

@@ -18,6 +18,8 @@ export interface Genuine {
   proofs: [{ proof: string; entry: string }, { proof: string; entry: string }];
   stamped: { reply: Buffer; text: Buffer };
   dump: string;
+  /** Where a peer would say that it has the first pack from, and the second. */
+  provenance: [string, string];
   packs: [Buffer, Buffer];
   evidence: [string, string, string];
   caseBag: Buffer;
@@ -82,6 +84,21 @@ export async function genuineArchive(word: string, rendererFolder: string): Prom
       ),
     };
   };
+  const provenance = async (seq: number) => {
+    const { items } = JSON.parse(await textAt(node, `/api/ledger?from=${seq}&limit=1`)) as {
+      items: unknown[];
+    };
+    const key = (await textAt(node, '/api/ledger/key')).trim();
+    const checkpoint = await textAt(node, '/api/ledger/checkpoint');
+    const [, size] = checkpoint.split('\n');
+    return JSON.stringify({
+      peer: { name: 'Peer', key },
+      mirrored_at: '2026-11-28T12:00:00.000Z',
+      entry: items[0],
+      proof: JSON.parse(await textAt(node, `/api/ledger/proof?seq=${seq}&size=${size}`)) as unknown,
+      checkpoint,
+    });
+  };
   const copy = await addCopy(node, join(await temporaryFolder(), 'copy'));
   const place = new URL((copy as unknown as { target: string }).target).pathname;
   await sync(node, copy);
@@ -94,6 +111,10 @@ export async function genuineArchive(word: string, rendererFolder: string): Prom
       text: await bytesAt(node, `/api/ledger/timestamps/${id}/text`),
     },
     dump: await textAt(node, '/api/dump.jsonl'),
+    provenance: [await provenance(first.ledger_entry), await provenance(second.ledger_entry)] as [
+      string,
+      string,
+    ],
     packs: [
       await bytesAt(node, `/api/packs/${first.id}/file`),
       await bytesAt(node, `/api/packs/${second.id}/file`),
