@@ -10,6 +10,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 import { evidenceDataFormat, evidencePageFormat } from './evidence.ts';
 import { type ForgedFormat, sha256 } from './forgery.ts';
 import {
+  caseBagFormat,
   checkpointFormat,
   copyFormat,
   dumpFormat,
@@ -48,16 +49,18 @@ beforeAll(async () => {
     await genuineArchive('there', rendererFolder),
   ];
   const folder = await temporaryFolder();
+  const pages = await knownPages(rendererFolder);
   formats = [
     evidenceDataFormat('evidence of a pack', [dataOf(one.evidence[0]), dataOf(one.evidence[1])], 12_000),
     evidenceDataFormat('evidence of an event', [dataOf(one.evidence[2]), dataOf(other.evidence[2])], 7_000),
-    evidencePageFormat([one.evidence[0], one.evidence[1]], await knownPages(rendererFolder), folder),
+    evidencePageFormat([one.evidence[0], one.evidence[1]], pages, folder),
     checkpointFormat(one.checkpoints, one.key, folder),
     proofFormat(one.proofs, one.key, folder),
     timestampFormat([one.stamped, other.stamped], folder),
     dumpFormat([one.dump, other.dump], folder),
     packFormat(one.packs, folder),
     exportFormat([one.exported, other.exported], folder),
+    caseBagFormat([one.caseBag, other.caseBag], folder, pages),
     waczFormat([one.wacz, other.wacz], folder),
     tilesFormat([one.copy, other.copy], one.key),
     provenanceFormat(one.provenance, digestOf(one.provenance[0])),

@@ -5,9 +5,11 @@ import canonicalize from 'canonicalize';
 import { verifyCopy } from '../../server/copies/verifyCopy.ts';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { exitCodeOf, Tally } from '../../server/verification/report.ts';
-import { checkpointClaims, proofClaims } from '../../server/verification/verifyNotes.ts';
+import { checkpointClaims } from '../../server/verification/verifyNotes.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
+import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
+import { checkTlogProof } from '../../shared/proof/tlogProof.ts';
 import { decide } from '../../shared/proof/verdict.ts';
 import { type DerNode, forgeDer, parseDer, writeDer } from './der.ts';
 import {
@@ -150,7 +152,8 @@ export function proofFormat(
         input: { ...one, proof: one.proof.slice(0, start) + other.signNote(one.proof.slice(start)) },
       };
     },
-    verdict: ({ proof, entry }) => decide('tlog_proof', proofClaims(proof, { key, entry })).verdict,
+    verdict: ({ proof, entry }) =>
+      decide('tlog_proof', checkTlogProof(proof, { key, entry }, nodeCrypto)).verdict,
     command: async ({ proof, entry }) => {
       await written(join(folder, 'forged.entry.json'), entry);
       return [await written(join(folder, 'forged.tlog-proof'), proof), '--key', key];
@@ -304,9 +307,11 @@ async function written(file: string, content: string | Buffer): Promise<string> 
 }
 
 /** What the command says of a file or folder, by its exit code. */
-export async function verdictOf(path: string): Promise<Verdict> {
+export async function verdictOf(path: string, pages?: readonly KnownPage[]): Promise<Verdict> {
   const tally = new Tally();
-  for await (const findings of verifyPaths({ paths: [path] })) for (const each of findings) tally.add(each);
+  const known = pages && { pages: async () => pages };
+  for await (const findings of verifyPaths({ paths: [path], ...known }))
+    for (const each of findings) tally.add(each);
   return ({ 0: 'intact', 3: 'unsigned', 1: 'altered' } as const)[exitCodeOf(tally.summary)];
 }
 
@@ -316,11 +321,12 @@ interface ZipOptions {
   /** The file that a forgery is written to; its end says what it is. */
   file: string;
   content: (entries: readonly { name: string; data: Buffer }[]) => string | undefined;
+  pages?: readonly KnownPage[];
 }
 
 function zipFormat(
   genuine: readonly [Buffer, Buffer],
-  { name, share, file, content }: ZipOptions,
+  { name, share, file, content, pages }: ZipOptions,
 ): ForgedFormat<Zipped> {
   const read = (bytes: Buffer): Zipped => ({ bytes, entries: entriesOf(bytes), isPlain: true });
   const [one, other] = [read(genuine[0]), read(genuine[1])];
@@ -330,7 +336,7 @@ function zipFormat(
     share,
     genuine: [one, other],
     forge: forgeZip,
-    verdict: async ({ bytes }) => verdictOf(await written(file, bytes)),
+    verdict: async ({ bytes }) => verdictOf(await written(file, bytes), pages),
     command: async ({ bytes }) => [await written(file, bytes)],
     content: ({ bytes, entries, isPlain }) => {
       const same = known.get(withoutIgnored(bytes));
@@ -376,12 +382,17 @@ export function exportFormat(genuine: readonly [Buffer, Buffer], folder: string)
   });
 }
 
-export function caseBagFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
+export function caseBagFormat(
+  genuine: readonly [Buffer, Buffer],
+  folder: string,
+  pages: readonly KnownPage[],
+): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'case bag',
     share: 500,
     file: join(folder, 'forged-case.zip'),
     content: (entries) => payloadOf(entries, /\/data\//),
+    pages,
   });
 }
 
