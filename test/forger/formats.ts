@@ -90,7 +90,7 @@ export function checkpointFormat(
   const other = new OtherKey(key, 'checkpoint');
   return {
     name: 'checkpoint',
-    share: 25_000,
+    share: 24_500,
     genuine,
     forge: (one, another, random) => {
       if (random() < 0.8) return forgeLines(one, another, random);
