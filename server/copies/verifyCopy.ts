@@ -376,9 +376,11 @@ async function readFileList(
     result.missing.push(LIST);
     return result;
   }
-  const checkpoint = firstOf(keys, (key) => openCheckpoint(note, key, nodeCrypto));
+  const checkpoint = firstOf(keys, (key) => ({ key, ...openCheckpoint(note, key, nodeCrypto) }));
   if (!checkpoint) result.damaged.push(CHECKPOINT);
-  const list = firstOf(keys, (key) => ({ key, ...openList(bytes.toString(), key, nodeCrypto) }));
+  // Whoever has any other key can sign a list that states this checkpoint.
+  const signers = checkpoint ? [checkpoint.key] : keys;
+  const list = firstOf(signers, (key) => ({ key, ...openList(bytes.toString(), key, nodeCrypto) }));
   if (!list || (checkpoint && isOlder(list, checkpoint))) {
     result.damaged.push(LIST);
     return result;

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { signNote } from '../../server/ledger/checkpoint.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { usePreparedCopy } from './preparedCopy.ts';
@@ -179,6 +181,34 @@ describe('a copy without its own list fails:', () => {
     await sync(other, await addCopy(other, elsewhere));
     await rm(inPlace('files'), { recursive: true });
     await cp(join(elsewhere, 'files'), inPlace('files'), { recursive: true });
+    expect(await verified(place)).toMatchObject({ ok: false, damaged: ['files/list'] });
+  });
+
+  test('one whose list somebody else signed, for this checkpoint, under the same name', async () => {
+    await cleaned();
+    const other = await openTestNode();
+    const pem = await readFile(join(other.dataFolder, 'key'), 'utf8');
+    const theirs = (await (await other.fetch('/api/ledger/key')).text()).trim();
+    const page = '<p>The archive says so.';
+    await put('index.html', page);
+    const [whole = ''] = (await readFile(inPlace('files/list'), 'utf8')).split('\n\n', 1);
+    const [format, , statement, ...parts] = whole.split('\n');
+    const lines = (
+      await Promise.all(parts.map((part) => readFile(inPlace(part.split('  ')[1] ?? ''), 'utf8')))
+    ).join('');
+    const claim = {
+      ...(JSON.parse(await readFile(inPlace('strongroom.json'), 'utf8')) as object),
+      key: theirs,
+    };
+    await put('strongroom.json', JSON.stringify(claim));
+    const forged = lines
+      .replace(/^.{64}  index\.html$/m, `${sha256Of(page)}  index.html`)
+      .replace(/^.{64}  strongroom\.json$/m, `${sha256Of(JSON.stringify(claim))}  strongroom.json`);
+    await put(`files/${sha256Of(forged)}`, forged);
+    const name = theirs.split('+', 1)[0] ?? '';
+    const text = `${format}\n${name}\n${statement}\n${sha256Of(forged)}  files/${sha256Of(forged)}\n`;
+    const key = { name, verifierKey: theirs, privateKey: createPrivateKey(pem) };
+    await put('files/list', signNote(key, text));
     expect(await verified(place)).toMatchObject({ ok: false, damaged: ['files/list'] });
   });
 
