@@ -47,9 +47,20 @@ function identifierParts(identifier: DerValue | undefined, what: string): readon
   return parts;
 }
 
+const NULL = 5;
+
+/** RFC 5754: left out, or NULL. @throws DerError */
+function requireNoParameters(parameters: DerValue | undefined, what: string): void {
+  const isNull =
+    parameters?.tagClass === 'universal' && parameters.tag === NULL && parameters.encoding.length === 2;
+  if (parameters && !isNull) throw new DerError(`Its ${what} has parameters.`);
+}
+
 /** Returns the hash that an AlgorithmIdentifier names. @throws DerError, UnknownAlgorithmError */
 export function hashOfIdentifier(identifier: DerValue | undefined, what: string): HashName {
-  const oid = oidOf(identifierParts(identifier, what)[0], what);
+  const [name, parameters] = identifierParts(identifier, what);
+  const oid = oidOf(name, what);
+  requireNoParameters(parameters, what);
   const hash = HASHES[oid];
   if (hash === undefined) throw new UnknownAlgorithmError(oid);
   return hash;
@@ -75,8 +86,12 @@ const RSA_PSS = '1.2.840.113549.1.1.10';
  */
 export function signatureAlgorithmOf(identifier: DerValue, digest: HashName): SignatureAlgorithm {
   const oid = oidOf(identifierParts(identifier, 'signature algorithm')[0], 'signature algorithm');
-  if (oid === RSA && digest !== 'sha1') return { kind: 'rsa', hash: digest };
+  if (oid === RSA && digest !== 'sha1') {
+    requireNoParameters(identifier.parts[1], 'signature algorithm');
+    return { kind: 'rsa', hash: digest };
+  }
   if (oid === RSA_PSS) return pssOf(identifier.parts[1]);
+  requireNoParameters(identifier.parts[1], 'signature algorithm');
   const known = SIGNATURES[oid];
   if (known === undefined) throw new UnknownAlgorithmError(oid === RSA ? 'SHA-1 with RSA' : oid);
   return known;

@@ -112,6 +112,9 @@ export function octetsOf(value: DerValue | undefined, what: string): Uint8Array 
 /** Returns an INTEGER in hex, with no leading zeros. @throws DerError */
 export function integerHexOf(value: DerValue | undefined, what: string): string {
   const { content } = expectTag(value, TAG.integer, what);
+  // DER: a zero comes first only before a byte that would make the number negative.
+  if (content.length > 1 && content[0] === 0 && (content[1] ?? 0) < 0x80)
+    throw new DerError(`Its ${what} is not written as DER.`);
   return hexOf(content).replace(/^(00)+(?=..)/, '');
 }
 

@@ -71,7 +71,7 @@ class TimestampRefusedError extends Error {
 export function readTimestampReply(reply: Uint8Array): TimestampToken {
   const [status, token, ...more] = expectTag(parseDer(reply), TAG.sequence, 'reply').parts;
   requireNoMore(more, 'reply');
-  const code = integerHexOf(status?.parts[0], 'status');
+  const code = integerHexOf(expectTag(status, TAG.sequence, 'status').parts[0], 'status');
   // 0 is granted, 1 is granted with changes.
   if (code !== '00' && code !== '01') throw new TimestampRefusedError(String(Number.parseInt(code, 16)));
   if (!token) throw new DerError('It has no timestamp.');
@@ -100,7 +100,9 @@ function readSignedData(data: DerValue): TimestampToken {
     throw new DerError('It is not a timestamp.');
   const content = octetsOf(onlyPart(tagged(wrapped, 0), 'content'), 'content');
   // Certificates and revocation lists may be between.
-  if (data.parts.slice(3, -1).some(({ tagClass, tag }) => tagClass !== 'context' || tag > 1))
+  const between = data.parts.slice(3, -1);
+  const isTwice = new Set(between.map(({ tag }) => tag)).size < between.length;
+  if (isTwice || between.some(({ tagClass, tag }) => tagClass !== 'context' || tag > 1))
     throw new DerError('It has a part that does not belong there.');
   const signers = expectTag(data.parts.at(-1), TAG.set, 'signer').parts;
   const [signer] = signers;

@@ -1,5 +1,5 @@
 import type { ProofCrypto } from './algorithms.ts';
-import { concat, fromBase64, isSameBytes, utf8 } from './bytes.ts';
+import { concat, isSameBytes, strictBase64, utf8 } from './bytes.ts';
 import { ProofError } from './signedNote.ts';
 
 /**
@@ -87,7 +87,7 @@ export function rootFromLeaf(
     crypto.digest('sha256', concat(Uint8Array.of(prefix), ...parts));
   if (place.index < 0 || place.index >= place.size)
     throw new ProofError('The proof is for an entry that the checkpoint does not cover.');
-  const path = hashes.map(fromBase64);
+  const path = hashes.map(strictBase64);
   const root = rootFromPath(hash(0, utf8(leaf)), place, path, (left, right) => hash(1, left, right));
   if (!root) throw new ProofError('The proof does not have the length that the tree needs.');
   return root;

@@ -207,10 +207,24 @@ export function timestampFormat(genuine: readonly [Stamped, Stamped], folder: st
       }
     },
     content: ({ reply, text }) => {
-      const root = parseDer(reply);
+      // A certificate that nothing names may have any bytes.
+      const same = genuine.find((each) => differsInUnnamedOnly(reply, each.reply));
+      const root = parseDer(same?.reply ?? reply);
       return root && `${stampContent(root)}\n${sha256(text)}`;
     },
   };
+}
+
+/** Whether two replies differ within the last certificate only, which is that of the authority's authority. */
+function differsInUnnamedOnly(reply: Buffer, genuine: Buffer): boolean {
+  const signedData = parseDer(genuine)?.children?.[1]?.children?.[1]?.children?.[0];
+  const certificates = signedData?.children?.find(({ tag }) => tag === 0xa0)?.children ?? [];
+  const last = certificates.at(-1);
+  if (!last || certificates.length < 2 || reply.length !== genuine.length) return false;
+  const bytes = writeDer(last);
+  const start = genuine.indexOf(bytes);
+  const without = (all: Buffer) => Buffer.concat([all.subarray(0, start), all.subarray(start + bytes.length)]);
+  return without(reply).equals(without(genuine));
 }
 
 /**
@@ -229,6 +243,9 @@ function stampContent(root: DerNode): string {
   const kept = (node: DerNode): DerNode => {
     const { children } = node;
     if (!children) return node;
+    // Parameters of an algorithm that are NULL may be left out (RFC 5754).
+    const isAlgorithm = children.length === 2 && children[0]?.tag === 6 && children[1]?.tag === 5;
+    if (isAlgorithm) return { ...node, children: children.slice(0, 1) };
     if (node === root.children?.[0]) return { ...node, children: children.slice(0, 1) };
     if (node === signer) return { ...node, children: children.filter(({ tag }) => tag !== 0xa1) };
     if (node === signedData)
