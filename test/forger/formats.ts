@@ -223,7 +223,8 @@ function differsInUnnamedOnly(reply: Buffer, genuine: Buffer): boolean {
   if (!last || certificates.length < 2 || reply.length !== genuine.length) return false;
   const bytes = writeDer(last);
   const start = genuine.indexOf(bytes);
-  const without = (all: Buffer) => Buffer.concat([all.subarray(0, start), all.subarray(start + bytes.length)]);
+  const without = (all: Buffer) =>
+    Buffer.concat([all.subarray(0, start), all.subarray(start + bytes.length)]);
   return without(reply).equals(without(genuine));
 }
 
