@@ -27,6 +27,7 @@ import { isMissing, isUnreadable } from '../store/files.ts';
 import { recordTexts } from '../store/sqlite/archive/packs.ts';
 import { pageById } from '../store/sqlite/collection/pages.ts';
 import { type RecordedEventRow, recordedEvent } from '../store/sqlite/collection/timeline/events.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
@@ -57,14 +58,20 @@ export async function eventEvidence(
   return signEvidence(await collectEventEvidence(services, id, reader), services.checkpoints);
 }
 
+/** @throws Problem `not_found` */
+export function requireEvent(read: ReadDatabase, id: string): RecordedEventRow {
+  const event = /^[1-9]\d{0,14}$/.test(id) ? recordedEvent(read, Number(id)) : undefined;
+  if (!event) throw new Problem('not_found', `There is no event ${id}.`);
+  return event;
+}
+
 /** Like `eventEvidence`, without the seal. */
 async function collectEventEvidence(
   { store, checkpoints, diffOf }: EvidenceServices,
   id: string,
   reader: Reader,
 ): Promise<Omit<Evidence, 'seal'>> {
-  const event = /^[1-9]\d{0,14}$/.test(id) ? recordedEvent(store.read, Number(id)) : undefined;
-  if (!event) throw new Problem('not_found', `There is no event ${id}.`);
+  const event = requireEvent(store.read, id);
   const { ledger_entry, ...record } = event;
   const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
@@ -201,6 +208,24 @@ async function collectPackEvidence(
   };
 }
 
+/** Returns a finding with the passage that it quotes. @throws Problem as `findingEvidence`, but for what needs the bytes */
+export function requireQuotation(
+  read: ReadDatabase,
+  id: string,
+  reader: Reader,
+): { finding: Finding; passage: ObjectPassage & { sha256: string } } {
+  const finding = findingById(read, id);
+  if (!finding) {
+    requireNotSealed(read, id);
+    throw new Problem('not_found', `There is no finding ${id}.`);
+  }
+  const { sha256 } = finding.passage ?? {};
+  if (!finding.passage || !sha256)
+    throw new Problem('no_passage', 'It quotes no object. Use the evidence file of what it is about.');
+  requireReadable(read, sha256, reader);
+  return { finding, passage: { ...finding.passage, sha256 } };
+}
+
 export interface FindingEvidenceServices extends EvidenceServices {
   passages: Pick<Passages, 'place' | 'isSeen'>;
   /** The findings whose words were seen in their bytes. Neither changes, and looking takes up to a second in large texts. */
@@ -219,16 +244,8 @@ export async function findingEvidence(
   reader: Reader,
 ): Promise<Evidence> {
   const { store, checkpoints } = services;
-  const finding = findingById(store.read, id);
-  if (!finding) {
-    requireNotSealed(store.read, id);
-    throw new Problem('not_found', `There is no finding ${id}.`);
-  }
-  const { sha256 } = finding.passage ?? {};
-  if (!finding.passage || !sha256)
-    throw new Problem('no_passage', 'It quotes no object. Use the evidence file of what it is about.');
-  const passage = { ...finding.passage, sha256 };
-  requireReadable(store.read, sha256, reader);
+  const { finding, passage } = requireQuotation(store.read, id, reader);
+  const { sha256 } = passage;
   await requireInText(services, passage);
   const base = await collectOrigin(services, finding, sha256, reader);
   const { ledger_entry } = finding;

@@ -13,6 +13,7 @@ import type { Log } from '../runtime/log.ts';
 import { folderAway } from '../store/opening/folderLock.ts';
 import { checkBody, checkQuery, readBytes, readJson, requireMediaType } from './body/readJson.ts';
 import { bodyChunks } from './body/requestBody.ts';
+import { AssemblyGate } from './delivery/assemblyGate.ts';
 import { acceptsHtml, type Interface, interfaceMissing, serveRenderer } from './delivery/renderer.ts';
 import { compressText, sendText } from './delivery/text.ts';
 import { handleErrors } from './problems.ts';
@@ -67,6 +68,7 @@ export function createApp(config: AppConfig): Express {
   app.use(applyGuards(guards));
   app.use(compressText());
 
+  const gate = new AssemblyGate();
   const routes = express.Router({ caseSensitive: true, strict: true });
   const renewIfDue = (visitor: Visitor, request: Request, response: Response) => {
     if (visitor.sessionNeedsUseUpdate) renewSession(secrets, visitor.session ?? '', request, response);
@@ -77,6 +79,8 @@ export function createApp(config: AppConfig): Express {
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, request.path, spec.access);
         renewIfDue(visitor, request, response);
+        if (spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner)
+          await gate.enter(request, response, spec.memoryMb);
         const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
         const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);

@@ -55,6 +55,8 @@ export interface RouteSpec {
   /** Details that do not fit into the summary. */
   description?: string;
   query?: z.ZodObject;
+  /** What one answer may hold in memory while it is assembled and sent, in MB. Visitors wait while others hold too much. */
+  memoryMb?: number;
   /** The handler reads the query from the request: a protocol of its own says there what is wrong with it. */
   readsOwnQuery?: boolean;
   body?: BodySpec;

@@ -1,14 +1,18 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { Request } from 'express';
 import { MAX_WITNESS_REQUEST_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Evidence } from '../../../shared/proof/evidence.ts';
 import { evidenceHtml, evidencePolicy } from '../../../shared/proof/evidencePage.ts';
+import { requirePack } from '../../archive/packs/readPack.ts';
 import {
   eventEvidence,
   type FindingEvidenceServices,
   findingEvidence,
   packEvidence,
+  requireEvent,
+  requireQuotation,
 } from '../../evidence/collectEvidence.ts';
 import { readEvidenceParts } from '../../evidence/evidenceParts.ts';
 import { listEntryTitles, readLedger } from '../../ledger/appendEntry.ts';
@@ -154,27 +158,38 @@ export function timestampHandlers(store: Store, timestamps: Timestamps) {
 
 /** Handlers for evidence files. */
 export function evidenceHandlers(services: FindingEvidenceServices, rendererFolder: string) {
+  const { store } = services;
   const send = async (
-    name: string,
+    { request, name, require }: { request: Request; name: string; require: () => void },
     collect: () => Promise<Evidence>,
     headersOf = (_script: string): Record<string, string> => ({}),
   ): Promise<WrittenReply> => {
     const parts = await readEvidenceParts(rendererFolder);
-    const evidence = await collect();
+    // Only the headers are sent, so nothing is collected.
+    if (request.method === 'HEAD') require();
+    const evidence = request.method === 'HEAD' ? undefined : await collect();
     const headers = {
       ...attachmentHeaders('text/html; charset=utf-8', name),
       ...headersOf(parts.script),
     };
-    return streamReply(headers, () => evidenceHtml(evidence, parts, nodeCrypto));
+    return streamReply(headers, () => (evidence ? evidenceHtml(evidence, parts, nodeCrypto) : []));
   };
   return {
-    readEventEvidence: ({ params: { id = '' }, visitor }) =>
-      send(`event-${id}.evidence.html`, () => eventEvidence(services, id, visitor)),
-    readPackEvidence: ({ params: { id = '' }, visitor }) =>
-      send(`${id}.evidence.html`, () => packEvidence(services, id, visitor)),
-    readFindingEvidence: ({ params: { id = '' }, visitor }) =>
+    readEventEvidence: ({ params: { id = '' }, visitor, request }) =>
+      send({ request, name: `event-${id}.evidence.html`, require: () => requireEvent(store.read, id) }, () =>
+        eventEvidence(services, id, visitor),
+      ),
+    readPackEvidence: ({ params: { id = '' }, visitor, request }) =>
+      send({ request, name: `${id}.evidence.html`, require: () => requirePack(store.read, id) }, () =>
+        packEvidence(services, id, visitor),
+      ),
+    readFindingEvidence: ({ params: { id = '' }, visitor, request }) =>
       send(
-        `${id}.evidence.html`,
+        {
+          request,
+          name: `${id}.evidence.html`,
+          require: () => requireQuotation(store.read, id, visitor),
+        },
         () => findingEvidence(services, id, visitor),
         // It is opened at the passage. The sandbox gives it an origin of its own, so its script reaches nothing of the node.
         (script) => ({

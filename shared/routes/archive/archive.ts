@@ -239,12 +239,16 @@ const DESCRIPTION =
   'The file holds the record, its ledger entry, proofs, the checkpoints with all signatures, the timestamps, and the bytes (up to 10 MB in all; beyond that, and where they are withheld, by digest). Opened in a browser it recomputes all of it and says of each claim whether it holds, fails, or is only claimed.';
 const PROBLEMS = [
   'not_found',
+  'busy',
   'interface_missing',
   'archive_read_only',
   'database_damaged',
   'disk_nearly_full',
   'storage_failed',
 ] as const;
+
+/** The bytes of 10 MB in base64, as one text and in the pieces that are sent. */
+const EVIDENCE_MEMORY_MB = 32;
 
 /** Evidence files: what a record says and what proves it, in one file. */
 export const evidenceRoutes = {
@@ -256,6 +260,7 @@ export const evidenceRoutes = {
     summary: 'Download the evidence file of an event',
     description: DESCRIPTION,
     responses: RESPONSES,
+    memoryMb: EVIDENCE_MEMORY_MB,
     problems: PROBLEMS,
   }),
   readFindingEvidence: route({
@@ -266,6 +271,7 @@ export const evidenceRoutes = {
     summary: 'Open the evidence file of a quoted passage',
     description: `${DESCRIPTION} It shows the passage first, and looks for the quoted words in the bytes.`,
     responses: RESPONSES,
+    memoryMb: EVIDENCE_MEMORY_MB,
     problems: [...PROBLEMS, 'finding_sealed', 'no_passage', 'withheld', 'released', 'derivation_busy'],
   }),
   readPackEvidence: route({
@@ -276,6 +282,7 @@ export const evidenceRoutes = {
     summary: 'Download the evidence file of a pack',
     description: DESCRIPTION,
     responses: RESPONSES,
+    memoryMb: EVIDENCE_MEMORY_MB,
     problems: PROBLEMS,
   }),
 };

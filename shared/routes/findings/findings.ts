@@ -154,6 +154,7 @@ export const caseRoutes = {
     description:
       'A ZIP with one BagIt bag (RFC 8493): the evidence files, pack files, objects and findings of the case, and an index page. Objects that are missing, damaged or withheld are left out, and the index names them.',
     responses: { 200: { description: 'The bag', mediaTypes: ['application/zip'] } },
+    memoryMb: 32,
     problems: ['not_found', 'busy', 'interface_missing'],
   }),
   createCase: route({
