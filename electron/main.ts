@@ -33,6 +33,8 @@ const APP_ID = 'example.strongroom.app';
 const MAX_CLOSING_MS = 30_000;
 
 function start(): void {
+  // Logs, preferences and downloads are for this user only; what a data folder holds is restricted when it is opened.
+  process.umask(0o077);
   const options = readOptions(process.argv.slice(1), { strict: false });
   setUpProfile(options);
   if (!app.requestSingleInstanceLock()) {

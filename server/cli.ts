@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { main } from './cli/main.ts';
+import { restrictNewFiles } from './store/files.ts';
 
 // The reader of the output may stop early, as in “| head”. The command has not failed then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,4 +10,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+restrictNewFiles();
 process.exitCode = await main(process.argv.slice(2));

@@ -55,6 +55,7 @@ import {
   openTarget,
   placeOf,
   readCredentials,
+  readersOf,
 } from './targets/openTarget.ts';
 import { asCopyProblem, CopyError, type CopyTarget } from './targets/target.ts';
 
@@ -153,7 +154,13 @@ export class Copies {
       pages: Number(pages),
       public_url,
     };
-    const opened = await asProblem(() => openTarget(added, { isNew: true, around: this.#opener.around }));
+    const opened = await asProblem(() =>
+      openTarget(added, {
+        isNew: true,
+        readers: readersOf({ pages: Number(pages) }),
+        around: this.#opener.around,
+      }),
+    );
     try {
       await asProblem(() => claimTarget(this.#services, row.owner_token, opened));
     } finally {

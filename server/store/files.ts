@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsync, openSync, writeSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { isMainThread } from 'node:worker_threads';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 
@@ -106,6 +107,44 @@ export async function syncFileSystem(folder: string): Promise<boolean> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/**
+ * Lets only this user read what the process creates from now on, whatever mask it was started with. Of an archive that a
+ * web server shows (a copy with pages), the modes are set one by one.
+ */
+export function restrictNewFiles(): void {
+  // A thread has the mask of its process, and cannot set it.
+  if (isMainThread) process.umask(0o077);
+}
+
+/**
+ * Takes a data folder away from other users of the machine: it may have been made by an earlier version, or by somebody
+ * else with other modes, such as a volume. If the folder belongs to another user, its contents are closed at least.
+ *
+ * @throws the errors of the disk
+ */
+export async function restrictFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  await closeToOthers(folder);
+  for (const name of await readdir(folder)) await closeToOthers(join(folder, name));
+}
+
+async function closeToOthers(path: string): Promise<void> {
+  try {
+    const { mode, isSymbolicLink } = await lstat(path).then((found) => ({
+      mode: found.mode,
+      isSymbolicLink: found.isSymbolicLink(),
+    }));
+    if (!isSymbolicLink && (mode & 0o077) !== 0) await chmod(path, mode & 0o700);
+  } catch (error) {
+    // It vanished meanwhile, is another user's, or the disk has no modes.
+    if (
+      !isMissing(error) &&
+      !['EPERM', 'ENOTSUP', 'EINVAL', 'EROFS', 'ENOSYS'].includes(errorCode(error) ?? '')
+    )
+      throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
-import { createFolder, databaseFile } from './files.ts';
+import { createFolder, databaseFile, restrictFolder, restrictNewFiles } from './files.ts';
 import { type FolderLock, FolderPresence, lockFolder } from './opening/folderLock.ts';
 import { headOf, openHead, type RecordedHead, type Warn } from './opening/headFile.ts';
 import {
@@ -96,6 +96,7 @@ export interface StoreConfig {
  */
 export async function openStore(config: StoreConfig): Promise<Store> {
   const { folder } = config;
+  restrictNewFiles();
   requireHere(folder);
   // Before the lock file is created: a folder that lost its database must stay unchanged.
   // A folder with a database is not created, because it may vanish in this moment.
@@ -105,6 +106,7 @@ export async function openStore(config: StoreConfig): Promise<Store> {
   // Added first, so that it is released last.
   const lock = opened.add(lockFolder(folder), ({ release }) => release());
   try {
+    await restrictFolder(folder);
     return await openLocked({ ...config, mustExist }, lock, opened);
   } catch (error) {
     opened.closeAll();

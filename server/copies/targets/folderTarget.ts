@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, createReadStream, createWriteStream } from 'node:fs';
-import { access, lstat, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, chmod, lstat, mkdir, opendir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -39,17 +39,21 @@ import {
  *
  * @throws CopyError
  */
-export async function openFolder(folder: string, { isNew }: { isNew: boolean }): Promise<RawTarget> {
+export async function openFolder(
+  folder: string,
+  { isNew, readers }: { isNew: boolean; readers: FolderReaders | undefined },
+): Promise<RawTarget> {
   const sentenceOf = (error: unknown) => sentenceOfFolder(error, folder);
   let identity: FolderIdentity;
   try {
     if (isNew) await createOnMountedDisk(folder);
     identity = await requireFolder(folder);
+    if (readers) await applyModes(folder, MODES[readers]);
   } catch (error) {
     const sentence = error instanceof CopyError ? undefined : sentenceOf(error);
     throw sentence === undefined ? error : new CopyError(sentence, { cause: error });
   }
-  const writer = new FolderWriter(folder, identity);
+  const writer = new FolderWriter(folder, identity, MODES[readers ?? 'owner']);
   /** A file that is missing is damage; a folder that is missing, or is another one, is a disk that is not mounted. */
   const absent = async (): Promise<undefined> => writer.requireSameFolder();
   const foundBy = async (result: FileResult): Promise<FoundFile | undefined> => {
@@ -110,9 +114,65 @@ async function purge(folder: string, paths: readonly string[]): Promise<true> {
 /** The codes of the errors for a file that does not exist, including a link or a file in place of a folder of its path. */
 const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', NO_FILE]);
 
+/** Who may read a copy in a folder: all, as a web server must, or only the user of the node. */
+export type FolderReaders = 'all' | 'owner';
+
+interface Modes {
+  folder: number;
+  file: number;
+}
+
+const MODES: Readonly<Record<FolderReaders, Modes>> = {
+  all: { folder: 0o755, file: 0o644 },
+  owner: { folder: 0o700, file: 0o600 },
+};
+const PERMISSIONS = 0o777;
+/** The disk has no modes, or belongs to another user. */
+const WITHOUT_MODES: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EINVAL',
+  'EROFS',
+  'ENOSYS',
+]);
+
+/**
+ * Gives a copy the modes that it must have, if its folder has others: one of an earlier version, or whose pages were turned
+ * on or off. The folder itself comes first if it closes the copy, and last if it opens it, so that a crash in between is
+ * noticed by the next opening.
+ */
+async function applyModes(folder: string, modes: Modes): Promise<void> {
+  if (process.platform === 'win32') return;
+  if (((await stat(folder)).mode & PERMISSIONS) === modes.folder) return;
+  const closes = (modes.folder & 0o077) === 0;
+  try {
+    if (closes) await chmod(folder, modes.folder);
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isDirectory() && !entry.isFile()) continue;
+      await orIfMissing(
+        chmod(join(entry.parentPath, entry.name), entry.isFile() ? modes.file : modes.folder),
+        undefined,
+      );
+    }
+    if (!closes) await chmod(folder, modes.folder);
+  } catch (error) {
+    if (!WITHOUT_MODES.has(errorCode(error))) throw error;
+  }
+}
+
+/** Sets a mode that the process's mask would have restricted. */
+async function setMode(path: string, mode: number): Promise<void> {
+  if (process.platform === 'win32') return;
+  try {
+    await chmod(path, mode);
+  } catch (error) {
+    if (!WITHOUT_MODES.has(errorCode(error))) throw error;
+  }
+}
+
 async function createOnMountedDisk(folder: string): Promise<void> {
   try {
-    await mkdir(folder);
+    await mkdir(folder, { mode: MODES.owner.folder });
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   }
@@ -232,13 +292,15 @@ class FolderWriter {
   /** Differs between programs that write to the folder. */
   readonly #prefix = `${PARTIAL}${randomBytes(8).toString('hex')}-`;
   readonly #identity: FolderIdentity;
+  readonly #modes: Modes;
   #isTidied: Promise<void> | undefined;
   #puts = 0;
   #written: Written[] = [];
   readonly #putting = new Set<Promise<void>>();
 
-  constructor(folder: string, identity: FolderIdentity) {
+  constructor(folder: string, identity: FolderIdentity, modes: Modes) {
     this.#folder = folder;
+    this.#modes = modes;
     this.#identity = identity;
     this.#made = new Set([folder]);
   }
@@ -280,14 +342,15 @@ class FolderWriter {
     this.#puts += 1;
     const written = { partial: join(this.#folder, `${this.#prefix}${this.#puts}`), path };
     try {
-      if ('bytes' in payload) await writeFile(written.partial, payload.bytes);
+      if ('bytes' in payload) await writeFile(written.partial, payload.bytes, { mode: this.#modes.file });
       else if ('file' in payload) await this.#copy(payload, written.partial, signal);
       else
         await pipeline(
           Readable.from(readVerified(payload), { objectMode: false }),
-          createWriteStream(written.partial),
+          createWriteStream(written.partial, { mode: this.#modes.file }),
           { signal },
         );
+      if (this.#modes !== MODES.owner) await setMode(written.partial, this.#modes.file);
       signal.throwIfAborted();
     } catch (error) {
       await removeIfReached(written.partial);
@@ -301,7 +364,11 @@ class FolderWriter {
     partial: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const task = { from: file, to: { file: partial, mode: 0o666, createsParents: false }, maxBytes: size };
+    const task = {
+      from: file,
+      to: { file: partial, mode: this.#modes.file, createsParents: false },
+      maxBytes: size,
+    };
     const result = await this.copyFile(task, signal);
     if (!('failed' in result)) {
       if (result.sha256 !== sha256) throw new DamagedSourceError(sha256);
@@ -352,7 +419,12 @@ class FolderWriter {
   async #createParent(path: string): Promise<void> {
     const parent = dirname(join(this.#folder, path));
     if (this.#made.has(parent)) return;
-    await mkdir(parent, { recursive: true });
+    const first = await mkdir(parent, { recursive: true, mode: this.#modes.folder });
+    if (first !== undefined && this.#modes !== MODES.owner)
+      for (let made = parent; ; made = dirname(made)) {
+        await setMode(made, this.#modes.folder);
+        if (made === first) break;
+      }
     this.#made.add(parent);
   }
 }

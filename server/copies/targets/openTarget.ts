@@ -6,8 +6,13 @@ import { isMissing, writeFileDurably } from '../../store/files.ts';
 import { type CopyRow, copyById } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
 import { contractOf } from './contract.ts';
-import { openFolder } from './folderTarget.ts';
+import { type FolderReaders, openFolder } from './folderTarget.ts';
 import { CopyError, type CopyTarget, type RawTarget } from './target.ts';
+
+/** Visitors read the pages of a copy through a web server. One without pages holds what is withheld too. */
+export function readersOf({ pages }: Pick<CopyRow, 'pages'>): FolderReaders {
+  return pages === 1 ? 'all' : 'owner';
+}
 
 /** Where a copy is, as the owner names it. */
 export interface TargetAddress {
@@ -24,6 +29,8 @@ export type AroundPlace = (place: RawTarget) => RawTarget;
 
 interface OpenOptions {
   isNew?: boolean;
+  /** Of a copy in a folder that is written to: who may read its files on this machine. */
+  readers?: FolderReaders | undefined;
   around?: AroundPlace | undefined;
 }
 
@@ -34,14 +41,17 @@ interface OpenOptions {
  */
 export async function openTarget(
   address: TargetAddress,
-  { isNew = false, around = (place) => place }: OpenOptions = {},
+  { isNew = false, readers, around = (place) => place }: OpenOptions = {},
 ): Promise<CopyTarget> {
-  return contractOf(around(await openPlace(address, isNew)));
+  return contractOf(around(await openPlace(address, { isNew, readers })));
 }
 
-async function openPlace(address: TargetAddress, isNew: boolean): Promise<RawTarget> {
+async function openPlace(
+  address: TargetAddress,
+  { isNew, readers }: { isNew: boolean; readers: FolderReaders | undefined },
+): Promise<RawTarget> {
   const url = URL.parse(address.target);
-  if (url?.protocol === 'file:' && url.host === '') return openFolder(folderOf(url), { isNew });
+  if (url?.protocol === 'file:' && url.host === '') return openFolder(folderOf(url), { isNew, readers });
   if (url?.protocol !== 's3:' || url.host === '')
     throw new CopyError('A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).');
   // The client of the object store takes a while to load, and most nodes never need it.
@@ -123,7 +133,7 @@ export async function openCopy(
   given?: Credentials,
 ): Promise<CopyTarget> {
   const credentials = given ?? (await readCredentials(folder))[copy.id];
-  return openTarget({ ...copy, ...credentials }, { around });
+  return openTarget({ ...copy, ...credentials }, { around, readers: readersOf(copy) });
 }
 
 /** Opens a copy that may have been removed meanwhile. @throws CopyError */
