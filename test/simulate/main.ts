@@ -63,8 +63,9 @@ async function simulate(): Promise<number> {
       const steps = values.replay ? (JSON.parse(values.replay) as PlannedStep[]) : Number(values.steps);
       const result = await run(seed, steps, surroundings);
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      const { requests, assertions } = surroundings.figures;
       console.log(
-        `seed ${seed}: ${result.fault ? 'FAILED' : 'held'}, ${result.steps.length} steps, ${seconds} s`,
+        `seed ${seed}: ${result.fault ? 'FAILED' : 'held'}, ${result.steps.length} steps, ${seconds} s; so far ${requests} requests, ${assertions} assertions`,
       );
       if (values.list || result.fault)
         console.log(result.log.map((line, at) => `  ${at + 1}. ${line}`).join('\n'));
