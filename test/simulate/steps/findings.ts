@@ -4,14 +4,16 @@ import { newMarker } from '../traces.ts';
 import type { World } from '../world.ts';
 import type { StepKind } from './step.ts';
 
-const isTargeted = ({ model }: World) => model.events.length + model.packs.length + model.bytes.size > 0;
+const objectsOf = ({ model }: World) => [...model.bytes.values()].filter(({ kind }) => kind === 'object');
+const isTargeted = (world: World) =>
+  world.model.events.length + world.model.packs.length + objectsOf(world).length > 0;
 
-function newTarget({ model }: World, dice: Dice): object {
-  const objects = [...model.bytes.values()].filter(({ kind }) => kind === 'object');
+function newTarget(world: World, dice: Dice): object {
+  const { model } = world;
   return dice.one([
     ...model.events.map(({ id }) => ({ kind: 'event', id: String(id) })),
     ...model.packs.map(({ id }) => ({ kind: 'pack', id })),
-    ...objects.map(({ sha256 }) => ({ kind: 'object', id: sha256 })),
+    ...objectsOf(world).map(({ sha256 }) => ({ kind: 'object', id: sha256 })),
   ]);
 }
 
@@ -108,7 +110,7 @@ export const findingSteps = {
   newCase: {
     weight: 2,
     isPlain: true,
-    can: isTargeted,
+    can: ({ model }) => model.events.length + model.packs.length + model.findings.length > 0,
     run: async (world, dice) => {
       const { node, model, require } = world;
       const json = { title: `Case ${dice.letters(5)}`, items: newItems(world, dice) };
