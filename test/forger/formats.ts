@@ -229,7 +229,7 @@ function differsInUnnamedOnly(reply: Buffer, genuine: Buffer): boolean {
 }
 
 /**
- * A reply as text, without what no authority signs and the program neither shows nor uses: the words of its status, the hint
+ * A reply as text, without what no authority signs and the program neither shows nor uses: which of the two good statuses it has, its words, the hint
  * which digests are used, unsigned attributes, and certificates that the signed attributes do not name.
  */
 function stampContent(root: DerNode): string {
@@ -247,8 +247,16 @@ function stampContent(root: DerNode): string {
     // Parameters of an algorithm that are NULL may be left out (RFC 5754).
     const isAlgorithm = children.length === 2 && children[0]?.tag === 6 && children[1]?.tag === 5;
     if (isAlgorithm) return { ...node, children: children.slice(0, 1) };
-    if (node === root.children?.[0]) return { ...node, children: children.slice(0, 1) };
-    if (node === signer) return { ...node, children: children.filter(({ tag }) => tag !== 0xa1) };
+    // 0 is granted, 1 is granted with changes.
+    const code = root.children?.[0]?.children?.[0];
+    if (
+      node === root.children?.[0] &&
+      code?.tag === 2 &&
+      code.content.length === 1 &&
+      (code.content[0] ?? 2) < 2
+    )
+      return { ...node, children: [] };
+    if (node === signer) return { ...node, children: children.filter(({ tag }) => tag !== 0xa1).map(kept) };
     if (node === signedData)
       return {
         ...node,
