@@ -20,8 +20,10 @@ const PAGES = ['/a', '/b', '/c', '/d', '/e', '/f'];
 const isWatching = ({ model }: World) => model.sources.some(({ path }) => PAGES.includes(path));
 
 /** Puts another version of some pages on the web, or an older one, or a failure. */
-function changeWeb({ web, model, served }: World, dice: Dice): void {
-  for (const path of dice.some(PAGES, dice.between(1, 4))) {
+function changeWeb({ web, model, served }: World, dice: Dice, first: readonly string[] = []): void {
+  const watched = model.sources.map(({ path }) => path).filter((path) => PAGES.includes(path));
+  const changed = [...first, ...dice.some(watched, dice.between(1, 3)), ...dice.some(PAGES, 1)];
+  for (const path of new Set(changed)) {
     const known = served.get(path) ?? [];
     const content = dice.chance(0.2) && known.length > 0 ? dice.one(known) : newPage(dice, path.slice(1));
     served.set(path, [...known, content]);
@@ -31,8 +33,6 @@ function changeWeb({ web, model, served }: World, dice: Dice): void {
     else if (failure === 2) web.script(path, redirect(dice.one(PAGES), 301));
     else web.script(path, page(content.bytes, HTML));
   }
-  // Which of the pages are known is in the model only once they were retrieved.
-  void model;
 }
 
 /** Notes what a round or an import recorded: its events, and the bytes that they name. */
@@ -129,7 +129,7 @@ export const collectionSteps = {
     run: async (world, dice) => {
       const { node, model, web, require } = world;
       const path = dice.one(PAGES.filter((each) => !model.sources.some((source) => source.path === each)));
-      changeWeb(world, dice);
+      changeWeb(world, dice, [path]);
       const json = {
         url: web.url(path),
         name: `Source ${dice.letters(4)}`,

@@ -12,7 +12,8 @@ function newTarget({ model }: World, dice: Dice): object | undefined {
   const held = [...model.bytes.values()].filter(({ state }) => state === 'held');
   const targets: (object | undefined)[] = [
     { sha256: dice.pick(held)?.sha256 },
-    { sha256: dice.pick(held)?.sha256 },
+    { sha256: dice.pick(held.filter(({ kind }) => kind === 'object'))?.sha256 },
+    { sha256: dice.pick(model.events.map(({ sha256 }) => sha256).filter((sha256) => sha256 !== null)) },
     { retrieval: dice.pick(model.retrievals) },
     { pack: dice.pick(model.packs)?.id },
     { page: dice.pick(model.pages)?.id },
