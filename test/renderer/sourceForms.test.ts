@@ -3,6 +3,8 @@ import { ApiProblem } from '../../renderer/src/api/client.ts';
 import { intervalText, unitOf } from '../../renderer/src/format.ts';
 import { previewAddress } from '../../renderer/src/pages/sources/AddSource.tsx';
 import { ruleErrorsOf } from '../../renderer/src/pages/sources/NoiseFields.tsx';
+import { scheduleDraftOf, scheduleOf } from '../../renderer/src/pages/sources/sourceForm.ts';
+import type { Schedule } from '../../shared/collection/schedule.ts';
 import type { SourcePreview } from '../../shared/collection/source.ts';
 import type { ProblemDocument } from '../../shared/problems.ts';
 
@@ -18,6 +20,31 @@ describe('an interval', () => {
     [10_080, '7 days', 'days'],
   ])('of %i minutes is %s', (minutes, text, unit) => {
     expect([intervalText(minutes), unitOf(minutes)]).toEqual([text, unit]);
+  });
+});
+
+describe('a schedule', () => {
+  const hours = { from: '08:00', to: '24:00', time_zone: 'America/New_York' };
+  const at_interval = { every_minutes: 30, every: null, time_zone: null, active_hours: null };
+  const at_times = {
+    every_minutes: null,
+    every: '0 8 * * 1-5',
+    time_zone: 'Europe/Berlin',
+    active_hours: null,
+  };
+  test.each<[string, Schedule]>([
+    ['of the node', { ...at_interval, every_minutes: null }],
+    ['at an interval', at_interval],
+    ['at an interval, in hours', { ...at_interval, active_hours: { ...hours, days: ['mon', 'sun'] } }],
+    ['at times', at_times],
+    ['at times and hours of different zones', { ...at_times, active_hours: hours }],
+  ])('%s is the same after it was opened and saved', (_, schedule) => {
+    expect(scheduleOf(scheduleDraftOf(schedule))).toEqual(schedule);
+  });
+
+  test('whose times have the zone of the hours keeps both zones', () => {
+    const inherited = { ...at_times, time_zone: null, active_hours: hours };
+    expect(scheduleOf(scheduleDraftOf(inherited))).toEqual({ ...inherited, time_zone: hours.time_zone });
   });
 });
 

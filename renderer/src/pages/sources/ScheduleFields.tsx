@@ -48,13 +48,13 @@ export function ScheduleFields(fields: DraftProps<ScheduleDraft>) {
           spellCheck={false}
         />
       )}
+      {draft.by === 'times' && <ZoneSelect label="Time zone of the times" {...input.value('time_zone')} />}
       <Checkbox
         label="Only during active hours"
         description="Scheduled checks run only then. “Check now” always works."
         {...input.checkbox('has_hours')}
       />
       {draft.has_hours && <HoursFields {...fields} />}
-      {(draft.has_hours || draft.by === 'times') && <ZoneSelect {...input.value('time_zone')} />}
       {everyMinutes !== undefined && <NextTimes schedule={scheduleOf(draft)} everyMinutes={everyMinutes} />}
     </div>
   );
@@ -82,6 +82,7 @@ function HoursFields(fields: DraftProps<ScheduleDraft>) {
           ))}
         </div>
       </Checkbox.Group>
+      <ZoneSelect label="Time zone of the hours" {...input.value('hours_zone')} />
     </>
   );
 }
@@ -89,17 +90,18 @@ function HoursFields(fields: DraftProps<ScheduleDraft>) {
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 interface ZoneSelectProps {
+  label: string;
   value: string;
   error: string | undefined;
   onChange: (zone: string) => void;
 }
 
-function ZoneSelect({ value, error, onChange }: ZoneSelectProps) {
+function ZoneSelect({ label, value, error, onChange }: ZoneSelectProps) {
   // A zone may have several names, of which the browser lists one.
   const zones = [...new Set([value, 'UTC', ...ZONES])];
   return (
     <Select
-      label="Time zone"
+      label={label}
       data={zones}
       searchable
       limit={60}

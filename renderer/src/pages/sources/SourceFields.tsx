@@ -155,6 +155,7 @@ const FETCH_FIELDS = [
   'hours_from',
   'hours_to',
   'hours_days',
+  'hours_zone',
   'max_object_mb',
   'headers',
 ] as const;

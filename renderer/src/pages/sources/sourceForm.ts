@@ -62,12 +62,14 @@ export interface ScheduleDraft {
   /** A number, or empty for the node's default. */
   every_minutes: string;
   every: string;
+  /** The time zone of `every`. */
   time_zone: string;
   has_hours: boolean;
   hours_from: string;
   hours_to: string;
   /** Empty: every day. */
   hours_days: Weekday[];
+  hours_zone: string;
 }
 
 /** The person's own time zone. */
@@ -82,6 +84,7 @@ export const EMPTY_SCHEDULE: ScheduleDraft = {
   hours_from: '08:00',
   hours_to: '18:00',
   hours_days: [],
+  hours_zone: OWN_ZONE,
 };
 
 export function scheduleDraftOf({ every_minutes, every, time_zone, active_hours }: Schedule): ScheduleDraft {
@@ -89,18 +92,20 @@ export function scheduleDraftOf({ every_minutes, every, time_zone, active_hours 
     by: every === null ? 'interval' : 'times',
     every_minutes: every_minutes === null ? '' : String(every_minutes),
     every: every ?? '',
-    time_zone: active_hours?.time_zone ?? time_zone ?? (every === null ? OWN_ZONE : 'UTC'),
+    time_zone: time_zone ?? active_hours?.time_zone ?? (every === null ? OWN_ZONE : 'UTC'),
     has_hours: active_hours !== null,
     hours_from: active_hours?.from ?? EMPTY_SCHEDULE.hours_from,
     // The time field has no 24:00.
     hours_to: active_hours ? active_hours.to.replace('24:00', '00:00') : EMPTY_SCHEDULE.hours_to,
     hours_days: active_hours?.days ?? [],
+    hours_zone: active_hours?.time_zone ?? time_zone ?? OWN_ZONE,
   };
 }
 
 /** The schedule as it is sent; not yet checked. */
 export function scheduleOf(draft: ScheduleDraft): Schedule {
-  const { by, every_minutes, every, time_zone, has_hours, hours_from, hours_to, hours_days } = draft;
+  const { by, every_minutes, every, time_zone, has_hours, hours_from, hours_to, hours_days, hours_zone } =
+    draft;
   return {
     every_minutes: every_minutes.trim() === '' ? null : Number(every_minutes),
     every: by === 'times' ? every.trim() : null,
@@ -110,7 +115,7 @@ export function scheduleOf(draft: ScheduleDraft): Schedule {
           from: hours_from,
           to: hours_to.replace('00:00', '24:00'),
           ...(hours_days.length > 0 && { days: hours_days }),
-          time_zone,
+          time_zone: hours_zone,
         }
       : null,
   };
@@ -368,7 +373,7 @@ function fieldAt(path: readonly PropertyKey[]): DraftField {
   if (first === 'watch') return second === 'columns' ? 'watch_columns' : 'watch_value';
   if (first === 'follow') return `follow_${second || 'kind'}` as DraftField;
   if (first !== 'active_hours') return first as DraftField;
-  return second === 'time_zone' ? 'time_zone' : (`hours_${second || 'to'}` as DraftField);
+  return second === 'time_zone' ? 'hours_zone' : (`hours_${second || 'to'}` as DraftField);
 }
 
 /** A header's error names the header, because one field contains all of them. */
