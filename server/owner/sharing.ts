@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { type CreatedInvitation, INVITATION_TOKEN_PREFIX, type Invitation } from '../../shared/node/owner.ts';
-import type { Sharing } from '../../shared/node/settings.ts';
+import type { Sharing, SharingChange } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { SettingsStore } from '../store/settings.ts';
@@ -43,9 +43,15 @@ export class SharingSwitch {
   }
 
   /** @throws Problem if the node cannot listen on the network; nothing was changed then */
-  set(next: Sharing): Promise<Sharing> {
+  set({ mode, require_invitation }: SharingChange): Promise<Sharing> {
     return this.#oneAtATime(async () => {
-      const wasOff = this.#settings.sharing.mode === 'off';
+      const before = this.#settings.sharing;
+      const wasOff = before.mode === 'off';
+      const startsContributions = mode === 'contribute' && before.mode !== 'contribute';
+      const next = {
+        mode,
+        require_invitation: require_invitation ?? (startsContributions || before.require_invitation),
+      };
       if (next.mode === 'off') {
         await this.#settings.setSharing(next);
         await this.#access.unshare();

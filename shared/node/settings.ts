@@ -225,6 +225,11 @@ export const sharingSchema = z
   .strictObject({ mode: sharingModeSchema, require_invitation: z.boolean() })
   .meta({ id: 'Sharing' });
 export type Sharing = z.output<typeof sharingSchema>;
+/** Without `require_invitation`, turning contributions on requires invitations, and any other change keeps what is set. */
+export const sharingChangeSchema = sharingSchema
+  .partial({ require_invitation: true })
+  .meta({ id: 'SharingChange' });
+export type SharingChange = z.output<typeof sharingChangeSchema>;
 export const DEFAULT_SHARING: Sharing = { mode: 'off', require_invitation: false };
 
 /** A released version: three numbers. */

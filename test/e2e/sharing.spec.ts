@@ -24,8 +24,12 @@ test('the owner shares the node and invites a visitor, who then contributes from
   });
   await page.getByRole('radio', { name: /^Contribute/ }).click();
   await page.getByRole('button', { name: 'Share for contributions' }).click();
-  await page.getByRole('switch', { name: 'Require an invitation to contribute' }).click();
+  const requiresInvitation = page.getByRole('switch', { name: 'Require an invitation to contribute' });
+  await expect(requiresInvitation).toBeChecked();
+  await requiresInvitation.click();
   bothAreChosen();
+  await expect(page.getByText('Anyone who can reach the node can add packs')).toBeVisible();
+  await requiresInvitation.click();
   await expect(page.getByText('Anyone with an invitation can add packs')).toBeVisible();
   await page.getByLabel('Name').fill('Ada Lovelace');
   await page.getByRole('button', { name: 'Create invitation' }).click();

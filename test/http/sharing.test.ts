@@ -8,7 +8,7 @@ import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
 import { problemOf } from '../support/archive/packs.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
-import { contribute, share, withToken } from '../support/network/sharing.ts';
+import { contribute, invite, share, withToken } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { requireNetwork } from '../support/requirements.ts';
 
@@ -77,6 +77,29 @@ describe('access control by the client’s address (contract, section 4)', () =>
         expect(mayContribute(who, sharing)).toBe(code === undefined);
     },
   );
+});
+
+describe('whether an invitation is required (contract, section 23)', () => {
+  async function change(node: TestNode, body: object): Promise<unknown> {
+    return (await node.sendJson('PUT', '/manage/sharing', body)).json();
+  }
+
+  test('turning contributions on requires an invitation unless the owner says otherwise', async () => {
+    const node = await openTestNode();
+    const invited = { mode: 'contribute', require_invitation: true };
+    const anyone = { mode: 'contribute', require_invitation: false };
+    expect(await change(node, { mode: 'contribute' })).toEqual(invited);
+    expect(await (await node.fetchAsOwner('/manage/sharing')).json()).toEqual(invited);
+    expect(await problemOf(await contribute(node))).toMatchObject({ code: 'invitation_required' });
+    expect((await contribute(node, (await invite(node)).token)).status).toBe(201);
+
+    expect(await change(node, anyone)).toEqual(anyone);
+    expect((await contribute(node)).status).toBe(201);
+    expect(await change(node, { mode: 'contribute' }), 'already on').toEqual(anyone);
+
+    expect(await change(node, { mode: 'read' })).toMatchObject({ mode: 'read' });
+    expect(await change(node, { mode: 'contribute' }), 'on again').toEqual(invited);
+  });
 });
 
 describe('the network (contract, section 4)', () => {

@@ -8,7 +8,13 @@ import {
   newInvitationSchema,
   ownerSessionSchema,
 } from '../../node/owner.ts';
-import { settingsChangeSchema, settingsSchema, sharingSchema, updatesSchema } from '../../node/settings.ts';
+import {
+  settingsChangeSchema,
+  settingsSchema,
+  sharingChangeSchema,
+  sharingSchema,
+  updatesSchema,
+} from '../../node/settings.ts';
 import { digestSchema } from '../../values/digest.ts';
 import { listQuery, namedObject, pageOf } from '../../values/list.ts';
 import { jsonBody, manageRoute, NO_BODY, route } from '../route.ts';
@@ -136,7 +142,7 @@ export const manageRoutes = {
     method: 'PUT',
     path: '/manage/sharing',
     summary: 'Set how the node is shared',
-    body: jsonBody(sharingSchema),
+    body: jsonBody(sharingChangeSchema),
     responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
     problems: ['port_taken'],
   }),

@@ -272,10 +272,9 @@ const SHARED: Record<SharingMode, string> = {
   contribute: 'The archive is shared for contributions.',
 };
 
-/** Changes the sharing mode and keeps whether an invitation is required. */
+/** Changes the sharing mode. The node decides whether an invitation is required. */
 async function applySharing(mode: SharingMode): Promise<void> {
-  const { require_invitation } = await call('readSharing');
-  await call('setSharing', { body: { mode, require_invitation } });
+  await call('setSharing', { body: { mode } });
   await useSession.getState().load();
   notifications.show({ message: SHARED[mode] });
 }

@@ -78,31 +78,32 @@ export function AccessMode({ sharing }: { sharing: Sharing }) {
   const shown = set.isPending ? set.variables : sharing;
   const { values: asked, set: ask } = useUrlFilters(SHARE);
   const next = asked.share === 'read' || asked.share === 'contribute' ? asked.share : undefined;
+  // Turning contributions on requires an invitation, which the switch then ends.
+  const setMode = (mode: Mode) =>
+    set.mutate({ mode, require_invitation: mode === 'contribute' || shown.require_invitation });
   const choose = (mode: Mode) => {
     if (shown.mode === 'off' && mode !== 'off') ask({ share: mode });
-    else set.mutate({ ...shown, mode });
+    else setMode(mode);
   };
   return (
     <Section title="Access to this node">
       <ChoiceCards label="Access to this node" choices={MODES} value={shown.mode} onChange={choose} />
-      <Switch
-        className="mt-4 mb-4"
-        label="Require an invitation to contribute"
-        description={
-          shown.mode === 'contribute'
-            ? 'Each contributor needs an invitation token, which you can revoke.'
-            : 'Applies while contributions are open.'
-        }
-        checked={shown.require_invitation}
-        onChange={(event) => set.mutate({ ...shown, require_invitation: event.currentTarget.checked })}
-      />
+      {shown.mode === 'contribute' && (
+        <Switch
+          className="mt-4 mb-4"
+          label="Require an invitation to contribute"
+          description="Each contributor needs an invitation token, which you can revoke."
+          checked={shown.require_invitation}
+          onChange={(event) => set.mutate({ ...shown, require_invitation: event.currentTarget.checked })}
+        />
+      )}
       {set.error && <ErrorNote error={set.error} />}
       {next && shown.mode === 'off' && (
         <BeforeSharing
           mode={next}
           onShare={() => {
             ask({ share: '' });
-            set.mutate({ ...shown, mode: next });
+            setMode(next);
           }}
           onClose={() => ask({ share: '' })}
         />
