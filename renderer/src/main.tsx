@@ -12,6 +12,7 @@ import { createRoot } from 'react-dom/client';
 import { createBrowserRouter } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { isRefusal } from './api/client.ts';
+import { giveTicketsToLinks, whenSignedOut } from './api/ownerSession.ts';
 import { listenForPalette, openPalette } from './components/layout/paletteKeys.ts';
 import { desktop } from './desktop.ts';
 import { preloadPage } from './pages/pages.ts';
@@ -62,6 +63,12 @@ function App() {
 }
 
 listenForPalette();
+giveTicketsToLinks();
+whenSignedOut(() => void useSession.getState().load());
+// The node has no service worker. One that is here was left by another program that once had this address.
+void navigator.serviceWorker
+  ?.getRegistrations()
+  .then((registrations) => Promise.all(registrations.map((registration) => registration.unregister())));
 
 // Both are requested while React renders the frame.
 void useSession.getState().load();

@@ -2,12 +2,13 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { z } from 'zod';
 import { MAX_JSON_VALUES, MAX_VISITOR_JSON_VALUES } from '../../shared/limits.ts';
 import type { Job } from '../../shared/node/job.ts';
+import { SIGN_IN_FRAGMENT } from '../../shared/node/session.ts';
 import { NOTHING_AT_PATH, PROBLEMS, Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTE_SPECS, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
 import { html } from '../html.ts';
-import { browserName, SESSION_MS } from '../owner/sessions.ts';
+import { signInRefused } from '../owner/sessions.ts';
 import type { Invitations } from '../owner/sharing.ts';
 import type { Log } from '../runtime/log.ts';
 import { folderAway } from '../store/opening/folderLock.ts';
@@ -19,11 +20,11 @@ import { compressText, sendText } from './delivery/text.ts';
 import { handleErrors } from './problems.ts';
 import type { Handler, Reply } from './reply.ts';
 import {
-  cookieOf,
+  cookieNameAt,
+  doorCookie,
   invitationCookie,
   invitationNotValid,
   type Secrets,
-  type Visitor,
 } from './security/access.ts';
 import type { PublicAddress } from './security/addresses.ts';
 import { type Guards, limitWrite } from './security/guards.ts';
@@ -70,15 +71,12 @@ export function createApp(config: AppConfig): Express {
 
   const gate = new AssemblyGate();
   const routes = express.Router({ caseSensitive: true, strict: true });
-  const renewIfDue = (visitor: Visitor, request: Request, response: Response) => {
-    if (visitor.sessionNeedsUseUpdate) renewSession(secrets, visitor.session ?? '', request, response);
-  };
   for (const [path, names] of namesByPath()) {
     for (const name of names) {
       const spec = ROUTE_SPECS[name];
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, request.path, spec.access);
-        renewIfDue(visitor, request, response);
+        if (visitor.session && visitor.sessionNeedsUseUpdate) secrets.sessions.note(visitor.session);
         if (spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner)
           await gate.enter(request, response, spec.memoryMb);
         const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
@@ -216,55 +214,43 @@ async function send(response: Response, reply: Reply): Promise<void> {
 }
 
 /**
- * Handles the owner's one-time sign-in link. It uses up the code, sets a session cookie that scripts cannot read, and
- * redirects to the web interface. A used code is worthless, so it may stay in the browser's history.
+ * Handles the owner's one-time sign-in link. It uses up the code and leads to the web interface with another one, in the
+ * fragment, which the page exchanges with its key for a session. A used code is worthless, so it may stay in the browser's
+ * history.
  */
 function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHandler {
-  const { keys, sessions, cookieName } = secrets;
+  const { keys } = secrets;
   const router = Router({ caseSensitive: true, strict: true });
-  router.get('/sign-in/:code', async (request, response) => {
+  router.get('/sign-in/:code', (request, response) => {
     // Without the interface the redirect leads nowhere. Programs only need the session.
     if (acceptsHtml(request) && !hasInterface())
       throw interfaceMissing('Then open this link again. It is still valid.');
     // Link previews send HEAD, which must not use up the code.
-    if (request.method !== 'GET' || !keys.spendSignInCode(request.params.code)) {
-      throw new Problem(
-        'sign_in_refused',
-        'This sign-in link was already used, or is not from this node. Restart the node or run “strongroom sign-in” to get a new one.',
-      );
-    }
-    const label = browserName(request.headers['user-agent']);
-    const secret = await sessions.begin(label, cookieOf(request, cookieName));
-    setCookie(secrets, secret, request, response);
-    response.set('Cache-Control', 'no-store').redirect(303, '/');
+    const code = request.method === 'GET' ? keys.spendSignInCode(request.params.code) : undefined;
+    if (code === undefined) throw signInRefused();
+    setDoor(secrets, request, response);
+    response.set('Cache-Control', 'no-store').redirect(303, `/${SIGN_IN_FRAGMENT}${code}`);
   });
   return router;
 }
 
-/** Records the use of a session, and extends the lifetime of its cookie. */
-function renewSession(secrets: Secrets, secret: string, request: Request, response: Response): void {
-  secrets.sessions.note(secret);
-  setCookie(secrets, secret, request, response);
-}
-
-function setCookie(
-  { cookieName, publicAddress }: Secrets,
-  secret: string,
-  request: Request,
-  response: Response,
-): void {
-  response.cookie(cookieName, secret, {
+/** Lets a browser on another machine load the interface again. It is no secret: see `OwnerKeys.door`. */
+function setDoor(secrets: Secrets, request: Request, response: Response): void {
+  const { keys, cookieName, publicAddress } = secrets;
+  if (publicAddress.peerOf(request).loopback) return;
+  response.cookie(cookieNameAt(request, doorCookie(cookieName), publicAddress), keys.door, {
     httpOnly: true,
-    sameSite: 'strict',
+    // A link in a message opens the interface.
+    sameSite: 'lax',
     path: '/',
     secure: publicAddress.isSecure(request),
-    maxAge: SESSION_MS,
+    maxAge: MAX_AGE_MS,
   });
 }
 
 /** The form contains one token. */
 const MAX_FORM_BYTES = 4096;
-/** The lifetime of the cookie. Revoking the invitation ends it earlier. */
+/** The lifetime of cookies. Revoking an invitation ends its cookie earlier. */
 const MAX_AGE_MS = 365 * 24 * 3_600_000;
 
 /**
@@ -282,7 +268,7 @@ function acceptInvitation(
     const form = new URLSearchParams((await readBytes(bodyChunks(request), MAX_FORM_BYTES)).toString());
     const token = form.get('token')?.trim() ?? '';
     if (invitations.idOf(token) === undefined) throw invitationNotValid();
-    response.cookie(invitationCookie(cookieName), token, {
+    response.cookie(cookieNameAt(request, invitationCookie(cookieName), publicAddress), token, {
       httpOnly: true,
       sameSite: 'strict',
       secure: publicAddress.isSecure(request),

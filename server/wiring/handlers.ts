@@ -159,7 +159,7 @@ function ledgerRoutes(services: Services) {
 
 function nodeRoutes(services: Services) {
   const { store, settings, jobs, nodeName } = services;
-  const { keys, sessions, invitations, cookieName, publicAddress, sharing, listeners, tls } = services;
+  const { keys, sessions, invitations, publicAddress, sharing, listeners, tls } = services;
   const { pairings, rendererFolder, sample } = services;
   const { alerts, copies, offloading, deposits, peers, observations, nearby } = services;
   return {
@@ -167,7 +167,7 @@ function nodeRoutes(services: Services) {
     ...copyHandlers(copies, offloading),
     ...depositHandlers(store, deposits),
     ...peerHandlers(store, { peers, observations, nearby }),
-    ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
+    ...descriptionHandlers({ version: VERSION }, publicAddress),
     ...invitationsHandlers(invitations),
     ...pairingHandlers({
       store,

@@ -26,7 +26,7 @@ import { openCopies } from '../copies/copies.ts';
 import { PassageAnchors } from '../findings/passageAnchors.ts';
 import { openFixity } from '../fixity/fixity.ts';
 import { Exports } from '../http/delivery/exports.ts';
-import { sessionCookie } from '../http/security/access.ts';
+import { cookiePrefix } from '../http/security/access.ts';
 import { machineAddresses, machineNames, PublicAddress } from '../http/security/addresses.ts';
 import { createGuards } from '../http/security/guards.ts';
 import { Listeners } from '../http/security/listeners.ts';
@@ -124,7 +124,7 @@ function openAccess(
   const invitations = openInvitations(store);
   const sessions = new OwnerSessions(store, log);
   const pairings = new Pairings(store, log);
-  const cookieName = sessionCookie(nodeName);
+  const cookieName = cookiePrefix(nodeName);
   const access = { keys, sessions, invitations, pairings, cookieName, publicAddress };
   const secrets = { ...access, tls: () => listeners.tls };
   return {

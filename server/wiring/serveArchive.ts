@@ -11,6 +11,7 @@ import { CLOSING } from '../http/delivery/eventStream.ts';
 import { pageDescriptions } from '../http/delivery/itemPages.ts';
 import { normalizeRequestTarget } from '../http/security/addresses.ts';
 import { Listeners } from '../http/security/listeners.ts';
+import { takeTickets } from '../http/security/ticket.ts';
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import { RepeatedWork } from '../runtime/background.ts';
 import type { RecentLog } from '../runtime/log.ts';
@@ -56,7 +57,7 @@ export async function serveArchive(
     close = () => closeServices(services, app, work);
     // Remove the endpoint file of a node that was killed.
     await writeEndpointFile(config.dataFolder, undefined);
-    const answer = normalizeRequestTarget(app);
+    const answer = normalizeRequestTarget(takeTickets(app));
     const answerAway = createAwayApp(log);
     const url = await services.listeners.open((request, response) =>
       (store.presence.isAway ? answerAway : answer)(request, response),

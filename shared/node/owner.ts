@@ -19,6 +19,41 @@ export const ownerSessionSchema = namedObject('OwnerSession', {
 });
 export type OwnerSession = z.output<typeof ownerSessionSchema>;
 
+export const sessionChallengeSchema = namedObject('SessionChallenge', {
+  /** It is signed once. The node that made it accepts it until it stops. */
+  challenge: z.string(),
+  /** The name of the node. A page has one key for each node that it was signed in to. */
+  node: z.string(),
+});
+
+/** Longer than any encoded key on P-256 or signature with one. */
+const MAX_BASE64 = 200;
+const base64Schema = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'This is not base64.')
+  .max(MAX_BASE64);
+
+export const sessionProofSchema = namedObject('SessionProof', {
+  /** A public key on P-256 (SubjectPublicKeyInfo in DER, in base64). */
+  public_key: base64Schema,
+  challenge: z.string().max(MAX_BASE64),
+  /** The ECDSA signature with SHA-256 over `signedText`, as r and s (IEEE P1363), in base64. */
+  signature: base64Schema,
+  /** The code to which a sign-in link led. It signs the key in; without it, the key must be signed in. */
+  code: z.string().max(MAX_BASE64).optional(),
+});
+export type SessionProof = z.output<typeof sessionProofSchema>;
+
+export const runTokenSchema = namedObject('RunToken', {
+  /** A Bearer token. It is valid until the node stops or the session ends. */
+  token: z.string(),
+  /** The key for `ticketText`, in hex. */
+  ticket_key: z.string(),
+  /** The node's time. Tickets expire by its clock. */
+  time: instantSchema,
+});
+export type RunToken = z.output<typeof runTokenSchema>;
+
 const invitationIdSchema = z
   .string()
   .regex(/^in_[0-9a-f]{20}$/, 'An invitation id is in_ and 20 hex digits.');

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { dropBuffers, dropPaths } from './support/dropFiles.ts';
 import { test as base, expect } from './support/fixtures.ts';
+import { signIn } from './support/signIn.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -41,7 +42,7 @@ test('an empty archive has three doors: a pack takes 6 actions, a watched source
   const node = await host.open({ isLoopbackPublic: true });
   const page = await (await browser.newContext({ baseURL: node.url })).newPage();
   checks.watch(page);
-  await page.goto(node.signInLink);
+  await signIn(page, node.signInLink);
   await expect(page.getByRole('region', { name: 'Getting started' }).getByRole('listitem')).toHaveCount(3);
   await checks.accessible(page);
   await checks.accessible(page, 'dark');

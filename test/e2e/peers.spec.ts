@@ -2,6 +2,7 @@ import type { Page } from '@playwright/test';
 import type { Peer } from '../../shared/node/peer.ts';
 import { expect, test } from './support/fixtures.ts';
 import { publishPack } from './support/publishPack.ts';
+import { signIn } from './support/signIn.ts';
 
 test('the owner adds a peer, compares its key, mirrors it and removes it', async ({
   host,
@@ -120,7 +121,7 @@ test('a node gives a link, and another one adds it, browses it and takes what ma
 
     const second = await (await browser.newContext({ baseURL: other.url })).newPage();
     checks.watch(second);
-    await second.goto(other.signInLink);
+    await signIn(second, other.signInLink);
     await second.goto('/sharing');
     await second.getByRole('button', { name: 'Add a peer' }).click();
     const dialog = second.getByRole('dialog', { name: 'Add a peer' });
@@ -256,7 +257,7 @@ test('a peer that agreed sees a change at the same moment, and the event says wh
 
     const theirs = await (await browser.newContext({ baseURL: other.url })).newPage();
     checks.watch(theirs);
-    await theirs.goto(other.signInLink);
+    await signIn(theirs, other.signInLink);
     await theirs.goto('/sharing');
     const perDay = theirs.getByRole('textbox', { name: /^Addresses to fetch for it per day/ });
     await perDay.fill('20');
@@ -269,7 +270,7 @@ test('a peer that agreed sees a change at the same moment, and the event says wh
 
     const page = await (await browser.newContext({ baseURL: asker.url })).newPage();
     checks.watch(page);
-    await page.goto(asker.signInLink);
+    await signIn(page, asker.signInLink);
     await page.goto(`/sources/${id}`);
     const observers = page.getByRole('region', { name: 'Also seen by' });
     await observers.getByRole('switch').click();

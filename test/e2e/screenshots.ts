@@ -9,6 +9,7 @@ import { openOwnerApi } from '../demo/ownerApi.ts';
 import { chromiumLaunchOptions } from '../support/chromium.ts';
 import { type DemoPage, demoPages, fillWithDemo, openDemoPage } from './support/demoPages.ts';
 import { openScriptedWeb } from './support/scriptedWeb.ts';
+import { signIn } from './support/signIn.ts';
 
 const PICTURES = resolve(import.meta.dirname, '../../docs/pictures');
 const SIZE = { width: 1440, height: 900 };
@@ -40,7 +41,7 @@ async function takePictures(): Promise<void> {
         reducedMotion: 'reduce',
       });
       const page = await context.newPage();
-      await page.goto(node.createSignInLink());
+      await signIn(page, node.createSignInLink());
       for (const picture of await demoPages(api)) await take(page, node.url, picture, look);
       await context.close();
     }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ROUTE_SPECS } from '../../shared/routes.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { createPageKey, prove, signIn } from '../support/ownerPage.ts';
 
 afterEach(closeTestNodes);
 
@@ -33,33 +34,32 @@ describe('access control (contract, section 4)', () => {
     expect(wrong.status).toBe(401);
   });
 
-  test('the sign-in link works once, and sets a session cookie that scripts cannot read', async () => {
+  test('the sign-in link works once, sets no cookie, and leads a page to its session', async () => {
     const node = await openTestNode();
     const link = node.createSignInLink();
     expect((await node.fetch(link, { method: 'HEAD' })).status).toBe(403);
     const first = await node.fetch(link);
     expect(first.status).toBe(303);
-    expect(first.headers.get('Location')).toBe('/');
-    const cookie = first.headers.get('Set-Cookie') ?? '';
-    expect(cookie).toMatch(/HttpOnly/);
-    expect(cookie).toMatch(/SameSite=Strict/);
-    const headers = { Cookie: cookie.split(';', 1)[0] ?? '' };
+    const [, code = ''] = /^\/#sign-in=([0-9a-f]{32})$/.exec(first.headers.get('Location') ?? '') ?? [];
+    expect(first.headers.get('Set-Cookie')).toBeNull();
+    const { headers } = await prove(node, { key: createPageKey(), origin: node.url, code });
     expect(await (await node.fetch('/api/session', { headers })).json()).toMatchObject({ owner: true });
     const second = await node.fetch(link);
     expect([second.status, await codeOf(second)]).toEqual([403, 'sign_in_refused']);
 
     expect((await node.fetch('/manage/session', { method: 'DELETE', headers })).status).toBe(204);
-    expect(await (await node.fetch('/api/session', { headers })).json()).toMatchObject({ owner: false });
+    expect((await node.fetch('/api/session', { headers })).status).toBe(401);
   });
 
   test('a session survives a restart, a sign-in link does not', async () => {
     const node = await openTestNode();
-    const cookie =
-      (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+    const { key } = await signIn(node);
     const unused = new URL(node.createSignInLink()).pathname;
+    const port = Number(new URL(node.url).port);
     await node.close();
-    const again = await openTestNode({ dataFolder: node.dataFolder });
-    expect((await again.fetch('/manage/settings', { headers: { Cookie: cookie } })).status).toBe(200);
+    const again = await openTestNode({ dataFolder: node.dataFolder, port });
+    const { headers } = await prove(again, { key, origin: again.url });
+    expect((await again.fetch('/manage/settings', { headers })).status).toBe(200);
     expect((await again.fetch(unused)).status).toBe(403);
   });
 

@@ -13,6 +13,7 @@ import { pair, pairingCode, sendCode } from '../support/network/pairing.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { share, withToken } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
+import { signIn } from '../support/ownerPage.ts';
 import { requireNetwork } from '../support/requirements.ts';
 
 afterEach(closeTestNodes);
@@ -268,22 +269,20 @@ describe('calls of an extension', () => {
     expect((await ask('/manage/sources', {})).status).toBe(403);
   });
 
-  test('cookies do not count on its routes, and no other site opens them', async () => {
+  test('no other site opens its routes, and without a token an extension is nobody', async () => {
     const node = await openTestNode();
-    const Cookie =
-      (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+    const { headers: own } = await signIn(node);
     const open = async (headers: Record<string, string>) =>
-      (await rawRequest(`${node.url}/pair`, { headers: { Cookie, ...headers } })).status;
-    expect(await open({})).toBe(200);
+      (await rawRequest(`${node.url}/pair`, { headers })).status;
+    expect(await open(own)).toBe(200);
     expect(await open(fromExtension)).toBe(401);
-    expect(await open({ 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(403);
+    expect(await open({ ...own, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' })).toBe(403);
   });
 
   test('a session, the owner’s token and other origins open nothing for it', async () => {
     const node = await openTestNode();
     const { token } = await pair(node);
-    const cookie =
-      (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+    const { headers: own } = await signIn(node);
     const body = JSON.stringify({ url: 'https://watched.example/' });
     const send = (headers: Record<string, string>) =>
       rawRequest(`${node.url}/manage/sources`, {
@@ -293,7 +292,7 @@ describe('calls of an extension', () => {
       });
     const bearer = { Authorization: `Bearer ${token}` };
     const others: Record<string, string>[] = [
-      { Origin: EXTENSION, Cookie: cookie },
+      { Origin: EXTENSION, ...own },
       { Origin: EXTENSION, Authorization: `Bearer ${node.token}` },
       { Origin: 'https://evil.example', ...bearer },
       { Origin: `${EXTENSION}.evil.example`, ...bearer },

@@ -5,6 +5,7 @@ import { ManualClock } from '../support/manualClock.ts';
 import { type RawResponse, rawRequest } from '../support/network/rawRequest.ts';
 import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/network/tlsProxy.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { asSend, createPageKey, openLink, prove } from '../support/ownerPage.ts';
 import { runHere } from '../support/runHere.ts';
 
 const NAME = 'archive.example';
@@ -29,30 +30,45 @@ async function share(node: TestNode, mode: string, require_invitation = false): 
   expect(answer.status).toBe(200);
 }
 
-/** Signs in through the proxy. */
-async function signIn(node: TestNode, proxy: TlsProxy): Promise<{ set: string; cookie: string }> {
-  const answer = await proxy.ask(new URL(node.createSignInLink()).pathname);
-  expect(answer.status).toBe(303);
-  const set = String(answer.headers['set-cookie']);
-  return { set, cookie: set.split(';', 1)[0] ?? '' };
+/** Signs a page of the public origin in through the proxy. `door` is the cookie that only opens the interface. */
+async function signIn(node: TestNode, proxy: TlsProxy) {
+  const send = asSend((path, init) => proxy.ask(path, init));
+  const { code, cookie: set } = await openLink(send, node.createSignInLink());
+  const door = set.split(';', 1)[0] ?? '';
+  const page = await prove(send, {
+    key: createPageKey(),
+    origin: PUBLIC,
+    headers: { Origin: PUBLIC, Cookie: door },
+    code,
+  });
+  return { ...page, set, door, send };
 }
 
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
 describe('a node behind a proxy that terminates TLS (contract-2, section 7)', () => {
-  test('the owner signs in with a Secure cookie, and can write only from the node’s own pages', async () => {
+  test('the owner signs a page of the public origin in, which alone can write', async () => {
     const { node, proxy } = await openBehindProxy();
-    const { set, cookie } = await signIn(node, proxy);
-    for (const flag of [/; Secure/, /; HttpOnly/, /; SameSite=Strict/, /; Path=\//])
-      expect(set).toMatch(flag);
+    const { set, door, headers: own, key, send } = await signIn(node, proxy);
+    for (const flag of [/; Secure/, /; HttpOnly/, /; SameSite=Lax/, /; Path=\//]) expect(set).toMatch(flag);
+    expect(set).toMatch(/^__Host-/);
     expect(set).not.toContain('Domain');
-    const session = await proxy.ask('/api/session', { headers: { Cookie: cookie } });
+    const session = await proxy.ask('/api/session', { headers: own });
     expect(JSON.parse(session.body)).toMatchObject({ owner: true });
+    // The cookie opens the program of the interface, which then proves its key, and no data.
+    const opened = async (path: string) => (await proxy.ask(path, { headers: { Cookie: door } })).status;
+    for (const path of ['/', '/packs', '/api/session/challenge']) expect(await opened(path), path).toBe(200);
+    for (const path of ['/api/session', '/api/stats', '/api/packs', '/manage/settings', '/archive/pages'])
+      expect(await opened(path), path).toBe(403);
+    // A page at another address of the node is another page.
+    const sent = { Origin: PUBLIC, Cookie: door };
+    await prove(send, { key, origin: PUBLIC, headers: sent });
+    await expect(prove(node, { key, origin: node.url })).rejects.toThrow('401');
 
     const patch = (origin: string) =>
       proxy.ask('/manage/settings', {
         method: 'PATCH',
-        headers: { ...JSON_BODY, Cookie: cookie, Origin: origin },
+        headers: { ...JSON_BODY, ...own, Origin: origin },
         body: '{}',
       });
     expect((await patch(PUBLIC)).status).toBe(200);
@@ -60,8 +76,7 @@ describe('a node behind a proxy that terminates TLS (contract-2, section 7)', ()
       const refused = await patch(origin);
       expect([refused.status, codeOf(refused)], origin).toEqual([403, 'foreign_origin']);
     }
-    const local = (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie');
-    expect(local).not.toContain('Secure');
+    expect((await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')).toBeNull();
   });
 
   test('clients of the proxy are not local: they cannot read while the node is not shared', async () => {
@@ -84,9 +99,9 @@ describe('a node behind a proxy that terminates TLS (contract-2, section 7)', ()
       headers.forwarded = `for="${client}";proto=https`;
     });
     expect((await proxy.ask('/api/stats')).status).toBe(403);
-    const { set, cookie } = await signIn(node, proxy);
+    const { set, headers } = await signIn(node, proxy);
     expect(set).toContain('; Secure');
-    const own = { ...JSON_BODY, Cookie: cookie, Origin: PUBLIC };
+    const own = { ...JSON_BODY, ...headers, Origin: PUBLIC };
     expect((await proxy.ask('/manage/settings', { method: 'PATCH', headers: own, body: '{}' })).status).toBe(
       200,
     );
@@ -163,7 +178,7 @@ describe('a node behind a proxy that terminates TLS (contract-2, section 7)', ()
     });
     expect([entered.status, String(entered.headers['set-cookie'])]).toEqual([
       204,
-      expect.stringContaining('; Secure'),
+      expect.stringMatching(/^__Host-strongroom-.*; Secure/),
     ]);
   });
 

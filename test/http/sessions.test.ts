@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
@@ -8,120 +8,236 @@ import type { OwnerSession } from '../../shared/node/owner.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { createPageKey, openLink, proofFor, prove, sendProof, signIn } from '../support/ownerPage.ts';
 
 afterEach(closeTestNodes);
 
 const DAY = 86_400_000;
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
 
-/** Opens a sign-in link. Returns the cookie as a browser would send it, and as it was set. */
-async function signIn(node: TestNode, headers: Record<string, string> = {}) {
-  const set = (await node.fetch(node.createSignInLink(), { headers })).headers.get('Set-Cookie') ?? '';
-  return { set, cookie: set.split(';', 1)[0] ?? '' };
+interface Page {
+  headers: { Authorization: string };
 }
 
-function ask(node: TestNode, cookie: string, path = '/api/session', method = 'GET'): Promise<Response> {
-  return node.fetch(path, { method, headers: { Cookie: cookie } });
+async function isOwner(node: TestNode, { headers }: Page): Promise<boolean> {
+  const answer = await node.fetch('/api/session', { headers });
+  return answer.status === 200 && ((await answer.json()) as { owner: boolean }).owner;
 }
 
-async function isOwner(node: TestNode, cookie: string): Promise<boolean> {
-  return ((await (await ask(node, cookie)).json()) as { owner: boolean }).owner;
+async function sessionsOf(node: TestNode, { headers }: Page): Promise<OwnerSession[]> {
+  const listed = await node.fetch('/manage/sessions', { headers });
+  return ((await listed.json()) as { items: OwnerSession[] }).items;
 }
 
-async function sessionsOf(node: TestNode, cookie: string): Promise<OwnerSession[]> {
-  return ((await (await ask(node, cookie, '/manage/sessions')).json()) as { items: OwnerSession[] }).items;
-}
-
-test('a session ends after 30 days without use, and so does its cookie', async () => {
-  const clock = new ManualClock();
-  const node = await openTestNode({ clock });
-  const { set, cookie } = await signIn(node);
-  expect(set).toContain(`Max-Age=${30 * 24 * 3600};`);
-  await clock.turn(29 * DAY);
-  const used = await ask(node, cookie);
-  expect(await used.clone().json()).toMatchObject({ owner: true });
-  expect(used.headers.get('Set-Cookie')).toContain(`Max-Age=${30 * 24 * 3600};`);
-  expect(used.headers.get('Set-Cookie')).toContain(cookie);
-  await expect
-    .poll(async () => (await sessionsOf(node, cookie))[0]?.last_used_at)
-    .toBe(instantOf(clock.now()));
-
-  await clock.turn(29 * DAY);
-  expect(await isOwner(node, cookie)).toBe(true);
-  await clock.turn(30 * DAY + 1);
-  expect(await isOwner(node, cookie)).toBe(false);
-  expect((await ask(node, cookie, '/manage/settings')).status).toBe(401);
-});
-
-test('the use of a session is recorded once an hour, so reading does not cause writes', async () => {
-  const clock = new ManualClock();
-  const node = await openTestNode({ clock });
-  const { cookie } = await signIn(node);
-  const [begun] = await sessionsOf(node, cookie);
-  await clock.turn(3_599_000);
-  const early = await ask(node, cookie);
-  expect(early.headers.get('Set-Cookie')).toBeNull();
-  expect((await sessionsOf(node, cookie))[0]?.last_used_at).toBe(begun?.created_at);
-  await clock.turn(1_000);
-  await ask(node, cookie);
-  await expect
-    .poll(async () => (await sessionsOf(node, cookie))[0]?.last_used_at)
-    .toBe(instantOf(clock.now()));
-});
-
-test('the owner lists the signed-in browsers and ends one of them', async () => {
-  const node = await openTestNode({ clock: new ManualClock() });
-  const mine = await signIn(node, { 'User-Agent': FIREFOX });
-  const other = await signIn(node, { 'User-Agent': `curl/8 ${'x'.repeat(200)}` });
-  const listed = await sessionsOf(node, mine.cookie);
-  const current = listed.filter((session) => session.current).map(({ label }) => label);
-  const others = listed.filter((session) => !session.current).map(({ label }) => label);
-  expect(current).toEqual(['Firefox on Linux']);
-  expect(others).toEqual([`curl/8 ${'x'.repeat(53)}`]);
-  const [, secret = ''] = other.cookie.split('=');
-  const text = JSON.stringify(listed);
-  expect(text).not.toContain(secret);
-  expect(text).not.toContain(sha256Of(secret));
-
-  const ended = listed.find((session) => !session.current)?.id ?? '';
-  expect((await ask(node, mine.cookie, `/manage/sessions/${ended}`, 'DELETE')).status).toBe(204);
-  expect(await isOwner(node, other.cookie)).toBe(false);
-  expect(await isOwner(node, mine.cookie)).toBe(true);
-  expect(await problemOf(ask(node, mine.cookie, `/manage/sessions/${ended}`, 'DELETE'))).toMatchObject({
-    status: 404,
+describe('a session', () => {
+  test('ends after 30 days without use', async () => {
+    const clock = new ManualClock();
+    const node = await openTestNode({ clock });
+    const page = await signIn(node);
+    await clock.turn(29 * DAY);
+    expect(await isOwner(node, page)).toBe(true);
+    await expect
+      .poll(async () => (await sessionsOf(node, page))[0]?.last_used_at)
+      .toBe(instantOf(clock.now()));
+    await clock.turn(29 * DAY);
+    expect(await isOwner(node, page)).toBe(true);
+    await clock.turn(30 * DAY + 1);
+    expect(await isOwner(node, page)).toBe(false);
+    expect((await node.fetch('/manage/settings', page)).status).toBe(401);
+    await expect(prove(node, { key: page.key, origin: node.url })).rejects.toThrow('401');
   });
-  expect(await (await node.fetchAsOwner('/manage/sessions')).json()).toMatchObject({
-    total: 1,
-    items: [{ current: false }],
+
+  test('is recorded as used once an hour, so reading does not cause writes', async () => {
+    const clock = new ManualClock();
+    const node = await openTestNode({ clock });
+    const page = await signIn(node);
+    const [begun] = await sessionsOf(node, page);
+    await clock.turn(3_599_000);
+    await isOwner(node, page);
+    expect((await sessionsOf(node, page))[0]?.last_used_at).toBe(begun?.created_at);
+    await clock.turn(1_000);
+    await isOwner(node, page);
+    await expect
+      .poll(async () => (await sessionsOf(node, page))[0]?.last_used_at)
+      .toBe(instantOf(clock.now()));
+  });
+
+  test('is listed, and ended with its tokens and tickets', async () => {
+    const node = await openTestNode({ clock: new ManualClock() });
+    const mine = await signIn(node, { headers: { 'User-Agent': FIREFOX } });
+    const other = await signIn(node, { headers: { 'User-Agent': `curl/8 ${'x'.repeat(200)}` } });
+    const listed = await sessionsOf(node, mine);
+    const current = listed.filter((session) => session.current).map(({ label }) => label);
+    const others = listed.filter((session) => !session.current).map(({ label }) => label);
+    expect(current).toEqual(['Firefox on Linux']);
+    expect(others).toEqual([`curl/8 ${'x'.repeat(53)}`]);
+    const text = JSON.stringify(listed);
+    expect(text).not.toContain(other.token);
+    expect(text).not.toContain(other.key.publicKey);
+
+    const ticket = other.ticketed('/manage/settings');
+    expect((await node.fetch(ticket)).status).toBe(200);
+    const ended = listed.find((session) => !session.current)?.id ?? '';
+    const end = () => node.fetch(`/manage/sessions/${ended}`, { method: 'DELETE', headers: mine.headers });
+    expect((await end()).status).toBe(204);
+    expect(await isOwner(node, other)).toBe(false);
+    expect((await node.fetch(ticket)).status).toBe(401);
+    await expect(prove(node, { key: other.key, origin: node.url })).rejects.toThrow('401');
+    expect(await isOwner(node, mine)).toBe(true);
+    expect(await problemOf(end())).toMatchObject({ status: 404 });
+    expect(await (await node.fetchAsOwner('/manage/sessions')).json()).toMatchObject({
+      total: 1,
+      items: [{ current: false }],
+    });
+  });
+
+  test('is replaced when its page signs in again', async () => {
+    const node = await openTestNode({ clock: new ManualClock() });
+    const first = await signIn(node);
+    const second = await signIn(node, { key: first.key });
+    expect(await isOwner(node, first)).toBe(false);
+    expect(await sessionsOf(node, second)).toHaveLength(1);
+    // Another tab has the key too.
+    expect(await isOwner(node, await prove(node, { key: first.key, origin: node.url }))).toBe(true);
+  });
+
+  test('of a cookie, from before sessions had keys, has ended', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    await mkdir(dataFolder);
+    const database = openForWriting(join(dataFolder, 'strongroom.db'));
+    migrate(database, RELEASE_0_1_0.slice(0, 1));
+    const secret = 'a'.repeat(64);
+    database
+      .prepare('INSERT INTO owner_sessions (token_sha256, created_at) VALUES (?, ?)')
+      .run(sha256Of(secret), '2020-01-01T00:00:00.000Z');
+    database.close();
+    const node = await openTestNode({ dataFolder });
+    expect(await (await node.fetchAsOwner('/manage/sessions')).json()).toMatchObject({ total: 0 });
+    const { node: name } = (await (await node.fetch('/api/session')).json()) as { node: string };
+    const Cookie = `strongroom-${name.replace(/[^a-z0-9]/gi, '')}=${secret}`;
+    expect((await node.fetch('/manage/settings', { headers: { Cookie } })).status).toBe(401);
   });
 });
 
-test('a browser that signs in again has only the new session', async () => {
-  const node = await openTestNode({ clock: new ManualClock() });
-  const first = await signIn(node);
-  const second = await signIn(node, { Cookie: first.cookie });
-  expect(await isOwner(node, first.cookie)).toBe(false);
-  expect(await sessionsOf(node, second.cookie)).toHaveLength(1);
+describe('a proof', () => {
+  test('counts once, with an open challenge, for the origin and the key that signed it', async () => {
+    const node = await openTestNode();
+    const page = await signIn(node);
+    const refused = async (proof: Parameters<typeof sendProof>[1]) => problemOf(await sendProof(node, proof));
+    const sent = await proofFor(node, { key: page.key, origin: node.url });
+    expect((await sendProof(node, sent)).status).toBe(201);
+    const problem = { status: 401, code: 'owner_required' };
+    expect(await refused(sent), 'a second time').toMatchObject(problem);
+    const stranger = createPageKey();
+    const fresh = (origin = node.url, key = page.key) => proofFor(node, { key, origin });
+    expect(await refused(await fresh(node.url, stranger)), 'another key').toMatchObject(problem);
+    expect(await refused(await fresh('http://127.0.0.1:1')), 'signed for another origin').toMatchObject(
+      problem,
+    );
+    expect(await refused({ ...(await fresh()), challenge: 'f'.repeat(64) })).toMatchObject(problem);
+    expect(
+      await refused({ ...(await fresh(node.url, stranger)), public_key: page.key.publicKey }),
+    ).toMatchObject(problem);
+    for (const public_key of ['AAAA', createPageKey('P-384').publicKey.slice(0, 200)])
+      expect(await refused({ ...(await fresh()), public_key })).toMatchObject(problem);
+  });
+
+  test('does not use the code of a link up if it is wrong, and a code counts once', async () => {
+    const node = await openTestNode();
+    const { code } = await openLink(node, node.createSignInLink());
+    const key = createPageKey();
+    const elsewhere = await proofFor(node, { key, origin: 'http://127.0.0.1:1', code });
+    const refused = { status: 403, code: 'sign_in_refused' };
+    expect(await problemOf(await sendProof(node, elsewhere))).toMatchObject(refused);
+    const right = await proofFor(node, { key, origin: node.url, code });
+    expect((await sendProof(node, right)).status).toBe(201);
+    const again = await proofFor(node, { key: createPageKey(), origin: node.url, code });
+    expect(await problemOf(await sendProof(node, again))).toMatchObject(refused);
+    // The code in the link is another one than that of the page.
+    const link = new URL(node.createSignInLink()).pathname.split('/').at(-1);
+    const direct = await proofFor(node, { key, origin: node.url, code: link });
+    expect(await problemOf(await sendProof(node, direct))).toMatchObject(refused);
+  });
+
+  test('by a page at the port that the node had before is refused, whatever Host and Origin say', async () => {
+    const node = await openTestNode();
+    const page = await signIn(node);
+    await node.close();
+    const moved = await openTestNode({ dataFolder: node.dataFolder });
+    expect(moved.url).not.toBe(node.url);
+    const { host } = new URL(node.url);
+    for (const more of [{ Origin: node.url }, {}] as Record<string, string>[]) {
+      const answer = await rawRequest(`${moved.url}/api/session`, {
+        method: 'POST',
+        headers: { Host: host, 'Content-Type': 'application/json', ...more },
+        body: JSON.stringify(await proofFor(moved, { key: page.key, origin: node.url })),
+      });
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  test('by a page of another origin is refused before it is read', async () => {
+    const node = await openTestNode();
+    const page = await signIn(node);
+    const proof = await proofFor(node, { key: page.key, origin: node.url });
+    const answer = await sendProof(node, proof, { Origin: 'http://127.0.0.1:1' });
+    expect(await problemOf(answer)).toMatchObject({ status: 403, code: 'foreign_origin' });
+  });
+
+  test('is silent after a restart: the key stays signed in, and what was sent before is worth nothing', async () => {
+    const node = await openTestNode();
+    const page = await signIn(node);
+    const ticket = page.ticketed('/manage/settings');
+    const recorded = await proofFor(node, { key: page.key, origin: node.url });
+    expect((await node.fetch(ticket)).status).toBe(200);
+    const { port } = new URL(node.url);
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder, port: Number(port) });
+    expect(await isOwner(again, page)).toBe(false);
+    expect((await again.fetch('/manage/settings', page)).status).toBe(401);
+    expect((await again.fetch(ticket)).status).toBe(401);
+    expect((await sendProof(again, recorded)).status).toBe(401);
+    const renewed = await prove(again, { key: page.key, origin: again.url });
+    expect(await isOwner(again, renewed)).toBe(true);
+    expect((await sessionsOf(again, renewed)).map((session) => session.current)).toEqual([true]);
+  });
 });
 
-test('sessions from before sessions could expire stay valid, and are listed', async () => {
-  const dataFolder = join(await temporaryFolder(), 'data');
-  await mkdir(dataFolder);
-  const database = openForWriting(join(dataFolder, 'strongroom.db'));
-  migrate(database, RELEASE_0_1_0.slice(0, 1));
-  const secret = 'a'.repeat(64);
-  database
-    .prepare('INSERT INTO owner_sessions (token_sha256, created_at) VALUES (?, ?)')
-    .run(sha256Of(secret), '2020-01-01T00:00:00.000Z');
-  database.close();
-  const node = await openTestNode({ dataFolder });
-  const { set } = await signIn(node);
-  const cookie = `${set.split('=', 1)[0]}=${secret}`;
-  expect(await isOwner(node, cookie)).toBe(true);
-  expect((await sessionsOf(node, cookie)).find(({ current }) => current)).toMatchObject({
-    id: expect.stringMatching(/^se_[0-9a-f]{20}$/) as string,
-    created_at: '2020-01-01T00:00:00.000Z',
-    label: '',
+describe('a ticket', () => {
+  test('makes one GET or HEAD request the owner’s, and nothing else', async () => {
+    const clock = new ManualClock();
+    const node = await openTestNode({ clock });
+    const page = await signIn(node);
+    const ticket = page.ticketed('/manage/sessions?limit=5');
+    const listed = await node.fetch(ticket);
+    expect(await listed.json()).toMatchObject({ limit: 5, next: null, items: [{ current: true }] });
+    expect((await node.fetch(ticket, { method: 'HEAD' })).status).toBe(200);
+    const [, parameter = ''] = ticket.split('&');
+    for (const path of [`/manage/sessions?limit=6&${parameter}`, `/manage/settings?${parameter}`])
+      expect((await node.fetch(path)).status, path).toBe(401);
+    const write = await node.fetch(page.ticketed('/manage/sign-in-links'), { method: 'POST' });
+    expect(write.status).toBe(401);
+    // It is refused, as a wrong token is, where none is needed.
+    expect((await node.fetch(`/api/stats?${parameter}`)).status).toBe(401);
+    expect((await node.fetch(page.ticketed('/api/stats'))).status).toBe(200);
+    const memento = page.ticketed('/timemap/link/http://x.example/?a=b&ticket=1');
+    expect((await node.fetch(memento)).status).toBe(404);
+  });
+
+  test('expires, by the node’s clock, and cannot be made for long', async () => {
+    const clock = new ManualClock();
+    const node = await openTestNode({ clock });
+    const page = await signIn(node);
+    const status = async (address: string) => (await node.fetch(address)).status;
+    const ticket = page.ticketed('/manage/settings');
+    expect(await status(page.ticketed('/manage/settings', clock.now() + 2 * 3_600_000))).toBe(200);
+    expect(await status(page.ticketed('/manage/settings', clock.now() + 2 * 3_600_000 + 1))).toBe(401);
+    await clock.turn(3_599_999);
+    expect(await status(ticket)).toBe(200);
+    await clock.turn(1);
+    expect(await status(ticket)).toBe(401);
+    expect(await isOwner(node, page)).toBe(true);
   });
 });

@@ -15,6 +15,7 @@ import {
 import type { RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { closeTestNodes, IDLE, openTestNode, temporaryFolder } from '../support/node.ts';
+import { createPageKey, openLink, prove } from '../support/ownerPage.ts';
 
 afterEach(closeTestNodes);
 
@@ -70,10 +71,10 @@ async function startApp(own: string) {
 
 /** Opens the link of an answer, and returns what the browser is then. */
 async function sessionAfter(url: string, path: unknown): Promise<unknown> {
-  const response = await fetch(new URL(String(path), url), { redirect: 'manual' });
-  expect(response.status).toBe(303);
-  const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
-  return (await fetch(new URL('/api/session', url), { headers: { Cookie: cookie } })).json();
+  const node = { fetch: (to: string, init?: RequestInit) => fetch(new URL(to, url), init) };
+  const { code } = await openLink(node, new URL(String(path), url).href);
+  const { headers } = await prove(node, { key: createPageKey(), origin: url, code });
+  return (await node.fetch('/api/session', { headers })).json();
 }
 
 /** The packs of the sample, the newest first. */

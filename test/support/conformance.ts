@@ -4,7 +4,7 @@ import formats from 'ajv-formats';
 import { openApiDocument, openApiPath } from '../../server/http/openapi/document.ts';
 import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
 
-const document = openApiDocument(ROUTE_SPECS, { version: 'test', cookieName: 'test' });
+const document = openApiDocument(ROUTE_SPECS, { version: 'test' });
 const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
 // `uri` is not checked, because the archive also keeps IRIs unchanged.
 formats.default(ajv, ['date-time', 'date']);

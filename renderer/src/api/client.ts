@@ -2,6 +2,7 @@ import { create } from 'zustand';
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
 import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
 import type { RouteName, RouteTable } from '../../../shared/routes.ts';
+import { fetchSignedIn, readyAddress, withToken } from './ownerSession.ts';
 import { ROUTE_ADDRESSES } from './routeAddresses.ts';
 
 /** The sentence with which the node refuses everything while the disk of its archive is not connected, as of its last answer. */
@@ -91,7 +92,7 @@ export function urlOf(
 /** Sends the request and throws NodeUnreachable when there is no response. */
 export async function sendRequest(address: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(address, init);
+    return await fetchSignedIn(address, init);
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new NodeUnreachable(cause);
@@ -188,23 +189,34 @@ interface Upload {
  * Sends a large body and reports upload progress, which only XMLHttpRequest can do.
  * @throws ApiProblem, NodeUnreachable, UnexpectedResponse, or an AbortError when it is cancelled.
  */
-export function upload<Name extends StreamRouteName>(
+export async function upload<Name extends StreamRouteName>(
   name: Name,
-  { query, body, mediaType, signal, onProgress }: Upload,
+  sent: Upload,
 ): Promise<ResponseOf<RouteTable[Name]>> {
+  const { status, answer } = await withToken(
+    (headers) => sendUpload(name, sent, headers),
+    (uploaded) => uploaded.status,
+  );
+  if (isProblemDocument(answer)) throw new ApiProblem(answer);
+  if (status >= 300 || answer === null) throw new UnexpectedResponse(status);
+  return answer as ResponseOf<RouteTable[Name]>;
+}
+
+function sendUpload(
+  name: StreamRouteName,
+  { query, body, mediaType, signal, onProgress }: Upload,
+  headers: Record<string, string>,
+): Promise<{ status: number; answer: unknown }> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(new DOMException('The upload was cancelled.', 'AbortError'));
     const request = new XMLHttpRequest();
     request.open(ROUTE_ADDRESSES[name].method, urlOf(name, { query }));
     if (mediaType) request.setRequestHeader('Content-Type', mediaType);
+    for (const [header, value] of Object.entries(headers)) request.setRequestHeader(header, value);
     request.responseType = 'json';
     request.upload.onprogress = ({ loaded, total, lengthComputable }) =>
       onProgress(loaded, lengthComputable ? total : null);
-    request.onload = () => {
-      const answer: unknown = request.response;
-      if (isProblemDocument(answer)) reject(new ApiProblem(answer));
-      else if (request.status >= 300 || answer === null) reject(new UnexpectedResponse(request.status));
-      else resolve(answer as ResponseOf<RouteTable[Name]>);
-    };
+    request.onload = () => resolve({ status: request.status, answer: request.response as unknown });
     request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));
     request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
     signal.addEventListener('abort', () => request.abort(), { once: true });
@@ -230,31 +242,42 @@ interface StreamListeners {
 
 /**
  * Follows a stream of the node, and returns a function that ends it. A browser reconnects after a lost connection, but
- * gives up after an error response, such as that of a node that is starting. The stream is then opened again from here.
+ * gives up after an error response, such as that of a node that has started again, for which the ticket is not valid. The
+ * stream is then opened again from here.
  */
 export function followStream(name: RouteName, { onOpen, onLost, on }: StreamListeners): () => void {
-  let stream: EventSource;
+  let stream: EventSource | undefined;
+  let isEnded = false;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let wait = FIRST_WAIT_MS;
-  const open = () => {
-    stream = new EventSource(urlOf(name));
-    stream.addEventListener('open', () => {
+  const open = async () => {
+    const address = await readyAddress(urlOf(name));
+    if (isEnded) return;
+    const opened = new EventSource(address);
+    stream = opened;
+    opened.addEventListener('open', () => {
       wait = FIRST_WAIT_MS;
       onOpen();
     });
-    stream.addEventListener('error', () => {
+    opened.addEventListener('error', () => {
       onLost?.();
-      if (stream.readyState !== EventSource.CLOSED) return;
-      retry = setTimeout(open, wait);
+      if (opened.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(() => void openAgain(), wait);
       wait = Math.min(2 * wait, LONGEST_WAIT_MS);
     });
     for (const [event, listener] of Object.entries(on)) {
-      stream.addEventListener(event, ({ data }: MessageEvent<string>) => listener(data));
+      opened.addEventListener(event, ({ data }: MessageEvent<string>) => listener(data));
     }
   };
-  open();
+  const openAgain = async () => {
+    // Gets a ticket of this run, if the node answers. If it does not, the stream fails as well.
+    await call('readSession').catch(() => undefined);
+    await open();
+  };
+  void open();
   return () => {
+    isEnded = true;
     clearTimeout(retry);
-    stream.close();
+    stream?.close();
   };
 }

@@ -6,6 +6,7 @@ import { constants } from 'node:zlib';
 import compression from 'compression';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Reply } from '../reply.ts';
+import { ticketOf } from '../security/ticket.ts';
 import { isPrematureClose } from './exports.ts';
 import { isFresh, requirePreconditions, type Validators } from './ranges.ts';
 
@@ -138,11 +139,13 @@ function keepHeldTag({ headers }: Request, response: Response): void {
  * an attacker chooses (BREACH), so nothing is compressed for signed-in clients.
  */
 function mayHoldSecret(
-  { headers, url = '', originalUrl }: IncomingMessage & { originalUrl?: string },
+  request: IncomingMessage & { originalUrl?: string },
   response: ServerResponse,
 ): boolean {
+  const { headers, url = '', originalUrl } = request;
   if (BUILT_FILES.test(originalUrl ?? url)) return false;
-  const isSignedIn = headers.cookie !== undefined || headers.authorization !== undefined;
+  const { cookie, authorization } = headers;
+  const isSignedIn = cookie !== undefined || authorization !== undefined || ticketOf(request) !== undefined;
   return isSignedIn || response.hasHeader('Set-Cookie') || /^\/(?:manage|sign-in)(?:\/|\?|$)/.test(url);
 }
 

@@ -11,14 +11,12 @@ import { describeSchemas, type Method, type OpenApiDocument, type PathItem } fro
 /** Properties of the node that appear in its OpenAPI document. */
 export interface DescribedNode {
   version: string;
-  /** The name of the cookie that a signed-in browser sends. */
-  cookieName: string;
 }
 
 /** Returns the OpenAPI 3.1 document of a table of routes, generated from the schemas that validate requests. */
 export function openApiDocument(
   routes: Readonly<Record<string, RouteSpec>>,
-  { version, cookieName }: DescribedNode,
+  { version }: DescribedNode,
 ): OpenApiDocument {
   const schemas = describeSchemas(Object.values(routes).flatMap((spec) => [...schemasOf(spec)]));
   const paths: Record<string, PathItem> = {};
@@ -65,10 +63,10 @@ export function openApiDocument(
             'The token of a paired browser. It is accepted on the node’s machine and over HTTPS only.',
         },
         ownerSession: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: cookieName,
-          description: 'The session of a browser in which the owner opened a one-time sign-in link.',
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'The token that a page gets for its key (`POST /api/session`). It is valid until the node stops.',
         },
       },
     },

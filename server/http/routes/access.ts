@@ -1,10 +1,11 @@
+import type { Request } from 'express';
 import { Problem } from '../../../shared/problems.ts';
 import { pathOf } from '../../../shared/routes/route.ts';
 import { ROUTES } from '../../../shared/routes.ts';
 import { listCases } from '../../cases/cases.ts';
 import type { SampleSwitch } from '../../config.ts';
 import type { Pairings } from '../../owner/pairing.ts';
-import type { OwnerKeys, OwnerSessions } from '../../owner/sessions.ts';
+import { browserName, type OwnerKeys, type OwnerSessions, type SessionPlace } from '../../owner/sessions.ts';
 import type { Invitations, SharingSwitch } from '../../owner/sharing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
@@ -44,14 +45,33 @@ export function sessionHandlers(services: SessionServices) {
       const url = publicAddress.originOf(request) + path;
       return { status: 201, json: { url, ...(origin && { public_url: origin + path }) } };
     },
+    createSessionChallenge: () => ok({ challenge: sessions.createChallenge(), node: nodeName }),
+    openSession: async ({ body, request }) => {
+      const place = placeOf(request, publicAddress);
+      const { code } = body;
+      if (code === undefined) return { status: 201, json: sessions.open(body, place) };
+      const label = browserName(request.headers['user-agent']);
+      return { status: 201, json: await sessions.begin({ ...body, code }, { keys, place, label }) };
+    },
     signOut: async ({ visitor }) => {
       if (visitor.session) await sessions.end(visitor.session);
       return noContent;
     },
     listSessions: ({ query, request, visitor }) =>
       page(request, query, sessions.list(query, visitor.session)),
-    endSession: ({ params }) => noContentAfter(sessions.endById(params.id ?? '')),
+    endSession: ({ params }) => noContentAfter(sessions.end(params.id ?? '')),
   } satisfies Partial<Handlers>;
+}
+
+/**
+ * The place of the page that sends a request. A browser says its origin, and programs may say what they like: so behind
+ * plain HTTP, where anybody may take the port of a node that moved to another, the port at which the node listens counts
+ * too.
+ */
+function placeOf(request: Request, publicAddress: PublicAddress): SessionPlace {
+  const origin = request.headers.origin ?? publicAddress.originOf(request);
+  const isProtected = origin.startsWith('https:');
+  return { origin, port: isProtected ? 0 : (request.socket.localPort ?? 0) };
 }
 
 /** Handlers for the sample archive. */

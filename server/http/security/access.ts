@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { INVITATION_TOKEN_PREFIX } from '../../../shared/node/owner.ts';
 import type { PairedBrowser } from '../../../shared/node/pairing.ts';
+import { RUN_TOKEN_PREFIX } from '../../../shared/node/session.ts';
 import type { Sharing } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
 import type { Pairings } from '../../owner/pairing.ts';
-import type { OwnerKeys, OwnerSessions } from '../../owner/sessions.ts';
+import { type OwnerKeys, type OwnerSessions, sameSecret } from '../../owner/sessions.ts';
 import type { Invitations } from '../../owner/sharing.ts';
 import type { PublicAddress } from './addresses.ts';
+import { ticketOf } from './ticket.ts';
 import { isOverPlainNetwork, type TlsAddress } from './tlsSwitch.ts';
 
 /** The client of a request: the owner, identified by token or session, or a visitor. */
@@ -17,9 +19,9 @@ export interface Visitor {
   loopback: boolean;
   /** The client's IP address, from the socket or from a trusted proxy. */
   address: string;
-  /** The secret of the browser's session, if it has one. */
+  /** The id of the session with which the owner sent the request. */
   session: string | undefined;
-  /** Whether the owner is signed in with that session and its last use must be recorded again. */
+  /** Whether the last use of that session must be recorded again. */
   sessionNeedsUseUpdate?: boolean;
   /** The id of the invitation whose token was sent. It only allows contributions. */
   invitation: string | undefined;
@@ -31,14 +33,24 @@ export interface Visitor {
   wrongToken: boolean;
 }
 
-/** Returns the name of the session cookie. It contains the node's name, because all ports of a host share cookies. */
-export function sessionCookie(nodeName: string): string {
+/** Returns the beginning of the names of the cookies. It contains the node's name, because all ports of a host share cookies. */
+export function cookiePrefix(nodeName: string): string {
   return `strongroom-${nodeName.replace(/[^a-z0-9]/gi, '')}`;
 }
 
 /** Returns the name of the cookie with the invitation token. */
 export function invitationCookie(cookieName: string): string {
   return `${cookieName}-invitation`;
+}
+
+/** Returns the name of a cookie at this address. Over HTTPS, browsers take it from this host alone (`__Host-`). */
+export function cookieNameAt(request: IncomingMessage, name: string, publicAddress: PublicAddress): string {
+  return publicAddress.isSecure(request) ? `__Host-${name}` : name;
+}
+
+/** Returns the name of the cookie that opens the program of the interface to the owner's browser on another machine. */
+export function doorCookie(cookieName: string): string {
+  return `${cookieName}-door`;
 }
 
 /** The services that identify a client by its secrets and its address. */
@@ -56,39 +68,60 @@ export interface Secrets {
 /**
  * Identifies the client. It refuses nothing: whether a wrong token matters depends on the route.
  *
- * @param withCookies whether sessions and invitations in cookies count
+ * @param withCookies whether an invitation in a cookie counts
  */
 export function identify(request: IncomingMessage, secrets: Secrets, { withCookies = true } = {}): Visitor {
-  const { keys, sessions, invitations, pairings, cookieName } = secrets;
   const { address, loopback } = secrets.publicAddress.peerOf(request);
-  // Cookies that were set over another connection do not count on one that everyone can read.
-  const isPlain = isOverPlainNetwork(request, secrets.tls(), secrets.publicAddress);
-  const cookie = (name: string) => (isPlain || !withCookies ? undefined : cookieOf(request, name));
-  const session = cookie(cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  const found = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;
-  const owner = bearer === undefined ? found !== undefined : keys.isToken(bearer);
-  const token = bearer ?? cookie(invitationCookie(cookieName));
-  const invitation = owner || token === undefined ? undefined : invitations.idOf(token);
-  const browser = owner || bearer === undefined ? undefined : pairings.find(bearer);
-  const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
-  const wrongInvitation =
-    invitation === undefined && token?.startsWith(INVITATION_TOKEN_PREFIX) === true && !owner;
-  const sessionNeedsUseUpdate = found?.needsUseUpdate ?? false;
-  return {
-    owner,
-    loopback,
-    address,
-    session,
-    sessionNeedsUseUpdate,
-    invitation,
-    wrongInvitation,
-    browser,
-    wrongToken,
-  };
+  const ticket = bearer === undefined ? ticketOf(request) : undefined;
+  const session = ticket ? secrets.sessions.findByTicket(ticket) : sessionOf(bearer, secrets);
+  const known = { address, loopback, session: session?.id };
+  if (session || (bearer !== undefined && secrets.keys.isToken(bearer))) {
+    const sessionNeedsUseUpdate = session?.needsUseUpdate ?? false;
+    return { ...known, owner: true, sessionNeedsUseUpdate, invitation: undefined, wrongToken: false };
+  }
+  const browser = bearer === undefined ? undefined : secrets.pairings.find(bearer);
+  const token = bearer ?? (withCookies ? invitationIn(request, secrets) : undefined);
+  const isWrong = ticket !== undefined || bearer !== undefined;
+  return { ...known, owner: false, browser, wrongToken: isWrong, ...invitationOf(token, secrets) };
 }
 
-export function cookieOf(request: IncomingMessage, name: string): string | undefined {
+/** What a token says of an invitation. One that is wrong or revoked is no wrong token: it does not keep from reading. */
+function invitationOf(
+  token: string | undefined,
+  { invitations }: Secrets,
+): Pick<Visitor, 'invitation'> & Partial<Pick<Visitor, 'wrongInvitation' | 'wrongToken'>> {
+  if (!token?.startsWith(INVITATION_TOKEN_PREFIX)) return { invitation: undefined };
+  const invitation = invitations.idOf(token);
+  return { invitation, wrongInvitation: invitation === undefined, wrongToken: false };
+}
+
+function sessionOf(bearer: string | undefined, { sessions }: Secrets): ReturnType<OwnerSessions['find']> {
+  return bearer?.startsWith(RUN_TOKEN_PREFIX) ? sessions.find(bearer) : undefined;
+}
+
+/** Returns the invitation in a cookie. Cookies do not count on a connection that everyone can read. */
+function invitationIn(request: IncomingMessage, secrets: Secrets): string | undefined {
+  const { cookieName, publicAddress, tls } = secrets;
+  if (request.headers.cookie === undefined || isOverPlainNetwork(request, tls(), publicAddress))
+    return undefined;
+  const name = invitationCookie(cookieName);
+  // Invitations from before the prefix stay valid.
+  return cookieOf(request, cookieNameAt(request, name, publicAddress)) ?? cookieOf(request, name);
+}
+
+/** Whether a browser on another machine may get the program of the interface, which then proves its session. */
+export function hasDoor(
+  request: IncomingMessage,
+  { keys, cookieName, tls, publicAddress }: Secrets,
+): boolean {
+  const sent = cookieOf(request, cookieNameAt(request, doorCookie(cookieName), publicAddress));
+  return (
+    sent !== undefined && sameSecret(sent, keys.door) && !isOverPlainNetwork(request, tls(), publicAddress)
+  );
+}
+
+function cookieOf(request: IncomingMessage, name: string): string | undefined {
   const { cookie } = request.headers;
   if (cookie === undefined) return undefined;
   for (const pair of cookie.split(';')) {

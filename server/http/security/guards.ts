@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
-import { HAND_IN_PATH } from '../../../shared/node/pages.ts';
+import { HAND_IN_PATH, isDataPath } from '../../../shared/node/pages.ts';
 import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
-import { ROUTE_SPECS } from '../../../shared/routes.ts';
+import { ROUTE_SPECS, ROUTES } from '../../../shared/routes.ts';
 import { type Budget, secondsUntil } from '../../archive/limits/budgets.ts';
 import type { AdmittedWrite, WriteLimits } from '../../archive/limits/writeLimits.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { meterBody } from '../body/requestBody.ts';
-import { authorize, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
+import { authorize, hasDoor, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
 import {
   foreignTarget,
   hadAbsoluteTarget,
@@ -110,9 +110,20 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
 function requireLocalClient(request: IncomingMessage, path: string, secrets: Secrets): void {
   if (path === '/api/health' || path === '/robots.txt' || path.startsWith('/sign-in/')) return;
   if (isPairingPath(path) || secrets.publicAddress.peerOf(request).loopback) return;
+  if (isOfInterface(path) && hasDoor(request, secrets)) return;
   const { owner, browser } = identify(request, secrets);
   if (!owner && !browser) throw notShared('The owner does not share this node.');
 }
+
+/** Whether a path is of the program of the interface, or of how its pages prove their session. It has no data. */
+function isOfInterface(path: string): boolean {
+  return !isDataPath(path) || path.startsWith('/assets/') || SESSION_PATHS.has(path);
+}
+
+const SESSION_PATHS: ReadonlySet<string> = new Set([
+  ROUTES.openSession.path,
+  ROUTES.createSessionChallenge.path,
+]);
 
 /**
  * While the node is not shared, pages from other sites may not read from it. They may only link to the web interface,

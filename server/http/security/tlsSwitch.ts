@@ -3,10 +3,12 @@ import pLimit from 'p-limit';
 import { PAIRED_TOKEN_PREFIX } from '../../../shared/node/pairing.ts';
 import type { Settings, SettingsChange } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { ROUTES } from '../../../shared/routes.ts';
 import type { TlsIdentity } from '../../owner/certificate.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { isEncrypted, type PublicAddress, parseHost } from './addresses.ts';
 import type { Listeners } from './listeners.ts';
+import { ticketOf } from './ticket.ts';
 
 interface TlsSwitchConfig {
   settings: SettingsStore;
@@ -87,8 +89,11 @@ export function refuseOpenPairing(
 
 /** @throws Problem `tls_required` if a request over a plain connection carries or asks for a secret. */
 export function refuseSecrets(request: IncomingMessage, path: string, { url }: { url: string }): void {
-  const asksForOne = path.startsWith('/sign-in/') || path === '/invitation';
-  if (!asksForOne && request.headers.authorization === undefined) return;
+  const asksForOne =
+    path.startsWith('/sign-in/') ||
+    path === '/invitation' ||
+    (path === ROUTES.openSession.path && request.method === 'POST');
+  if (!asksForOne && request.headers.authorization === undefined && !ticketOf(request)) return;
   const { name } = parseHost(request.headers.host);
   const host = name.includes(':') ? `[${name}]` : name;
   throw new Problem(

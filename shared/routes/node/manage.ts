@@ -7,6 +7,9 @@ import {
   invitationSchema,
   newInvitationSchema,
   ownerSessionSchema,
+  runTokenSchema,
+  sessionChallengeSchema,
+  sessionProofSchema,
 } from '../../node/owner.ts';
 import {
   settingsChangeSchema,
@@ -77,6 +80,26 @@ export const manageRoutes = {
     tag: 'Node',
     summary: 'Read your own session: whether you are the owner, and what you may do',
     responses: { 200: { description: 'The session', schema: sessionSchema } },
+  }),
+  createSessionChallenge: route({
+    method: 'GET',
+    path: '/api/session/challenge',
+    access: 'open',
+    tag: 'Node',
+    summary: 'Get a challenge, which a page of the owner signs with its key',
+    responses: { 200: { description: 'The challenge', schema: sessionChallengeSchema } },
+  }),
+  openSession: route({
+    method: 'POST',
+    path: '/api/session',
+    access: 'open',
+    tag: 'Node',
+    summary: 'Prove the key of a page that is signed in as the owner, or sign it in',
+    description:
+      'The key is made by the page and never leaves its browser. The node keeps the public key, and the origin of the page: at another origin the key is refused. Programs send the owner’s token instead.',
+    body: jsonBody(sessionProofSchema),
+    responses: { 201: { description: 'A token until the node stops', schema: runTokenSchema } },
+    problems: ['owner_required', 'sign_in_refused'],
   }),
   readSettings: manageRoute({
     method: 'GET',

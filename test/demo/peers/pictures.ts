@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright';
+import { signIn } from '../../e2e/support/signIn.ts';
 import { chromiumLaunchOptions } from '../../support/chromium.ts';
 import type { DemoNode } from './demoNode.ts';
 import { type Cast, laboratoryAt } from './story.ts';
@@ -43,7 +44,7 @@ export async function takePictures(cast: Cast, folder: string): Promise<string[]
         reducedMotion: 'reduce',
       });
       const page = await context.newPage();
-      for (const node of Object.values(cast) as DemoNode[]) await page.goto(node.signInLink());
+      for (const node of Object.values(cast) as DemoNode[]) await signIn(page, node.signInLink());
       for (const picture of await pictures(cast)) {
         const name = `${picture.name}-${look}.png`;
         await writeFile(join(folder, name), await take(page, picture));

@@ -166,7 +166,7 @@ test('the timeline shows new events live, also after the node refused its stream
       refusals += 1;
       return route.fulfill({ status: 503, body: 'starting' });
     };
-    await page.route('**/api/events/stream', refuse, { times: 2 });
+    await page.route('**/api/events/stream?**', refuse, { times: 2 });
     await page.reload();
     await expect(page.getByText('live', { exact: true })).toBeVisible();
     expect(refusals).toBe(2);

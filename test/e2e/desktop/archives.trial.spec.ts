@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import type { DesktopApi } from '../../../shared/node/owner.ts';
 import { accessibilityViolations } from '../support/accessibility.ts';
 import { electronProgram } from '../support/desktopApp.ts';
-import { expect, test } from '../support/desktopTest.ts';
+import { askAsOwner, expect, test } from '../support/desktopTest.ts';
 
 // The app closes its own pages, and a trace of a closed page would fail the next test.
 test.use({ trace: 'off' });
@@ -32,13 +32,10 @@ async function send(page: Page, button: string, folder: string, submit: string):
   await dialog.getByRole('button', { name: submit, exact: true }).click();
 }
 
-const addSubject = (page: Page, title: string) =>
-  page.evaluate(async (path) => {
-    const headers = { 'Content-Type': 'application/json' };
-    return (
-      await fetch('/api/nodes', { method: 'POST', headers, body: JSON.stringify({ path, title: path }) })
-    ).status;
-  }, title);
+const addSubject = async (page: Page, profile: string, title: string) => {
+  const body = JSON.stringify({ path: title, title });
+  return (await askAsOwner(page, profile, '/api/nodes', { method: 'POST', body })).status;
+};
 const subjectStatus = (page: Page, path: string) =>
   page.evaluate(async (name) => (await fetch(`/api/nodes/${name}`)).status, path);
 
@@ -48,7 +45,7 @@ test('moves the archive to another folder, starts again there, and removes the o
 }) => {
   const app = await launch();
   const page = await app.firstWindow();
-  expect(await addSubject(page, 'moved')).toBe(201);
+  expect(await addSubject(page, profile, 'moved')).toBe(201);
   await openStorage(page);
   await mkdir(join(elsewhere, 'full'));
   await writeFile(join(elsewhere, 'full', 'letter.txt'), 'text');
@@ -81,7 +78,7 @@ test('makes and opens other archives, and asks when the disk of one is not attac
 }) => {
   const first = await launch();
   const page = await first.firstWindow();
-  expect(await addSubject(page, 'first')).toBe(201);
+  expect(await addSubject(page, profile, 'first')).toBe(201);
   await openStorage(page);
   await send(page, 'New archive…', join(elsewhere, 'new'), 'Make and open');
   expect(await first.exited).toBe(0);

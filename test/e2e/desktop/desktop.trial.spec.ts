@@ -1,7 +1,16 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DesktopApi } from '../../../shared/node/owner.ts';
-import { asked, expect, makePackFile, opened, recordBrowser, runtime, test } from '../support/desktopTest.ts';
+import {
+  askAsOwner,
+  asked,
+  expect,
+  makePackFile,
+  opened,
+  recordBrowser,
+  runtime,
+  test,
+} from '../support/desktopTest.ts';
 import { startNode } from '../support/nodeProcess.ts';
 import { openScriptedWeb } from '../support/scriptedWeb.ts';
 
@@ -50,7 +59,7 @@ test.describe(`The desktop app, ${runtime}`, () => {
       const dialog = page.getByRole('dialog', { name: 'Add a peer' });
       await expect(dialog.getByLabel('Address or link')).toHaveValue('https://archive.example');
       await expect(dialog.getByLabel('Key')).toHaveValue(key);
-      const peers = () => page.evaluate(async () => (await (await fetch('/manage/peers')).json()).total);
+      const peers = async () => (await (await askAsOwner(page, profile, '/manage/peers')).json()).total;
       expect(await peers()).toBe(0);
       const refused = [
         'strongroom:file:///etc/passwd#key=a',
@@ -232,30 +241,22 @@ test.describe(`The desktop app, ${runtime}`, () => {
       await expect.poll(badge).toBe(0);
       const web = await openScriptedWeb();
       web.publish('/page', 'One.');
-      await page.evaluate(async (url) => {
-        const headers = { 'Content-Type': 'application/json' };
-        const body = JSON.stringify({ url, name: 'The page' });
-        await fetch('/manage/sources', { method: 'POST', headers, body });
-        await fetch('/manage/collections?wait=true', { method: 'POST' });
-      }, web.url('/page'));
+      const body = JSON.stringify({ url: web.url('/page'), name: 'The page' });
+      await askAsOwner(page, profile, '/manage/sources', { method: 'POST', body });
+      await askAsOwner(page, profile, '/manage/collections?wait=true', { method: 'POST' });
       await expect.poll(badge).toBe(1);
       await web.close();
     });
     await test.step('reads archived documents in a utility process', async () => {
       const web = await openScriptedWeb();
       web.publish('/page', '<title>Read separately</title><p>Words of a stranger.');
-      const text = await page.evaluate(async (url) => {
-        const send = (path: string, body: object) =>
-          fetch(path, {
-            method: 'POST',
-            headers: { 'Content-Type': 'application/json' },
-            body: JSON.stringify(body),
-          });
-        await send('/manage/sources', { url, name: 'The page' });
-        await fetch('/manage/collections?wait=true', { method: 'POST' });
-        const { items } = (await (await fetch('/api/events')).json()) as { items: { sha256: string }[] };
-        return (await fetch(`/archive/${items[0]?.sha256}/text`)).json();
-      }, web.url('/page'));
+      const ask = async (path: string, init?: RequestInit) =>
+        (await askAsOwner(page, profile, path, init)).json();
+      const body = JSON.stringify({ url: web.url('/page'), name: 'The page' });
+      await ask('/manage/sources', { method: 'POST', body });
+      await ask('/manage/collections?wait=true', { method: 'POST' });
+      const { items } = (await ask('/api/events')) as { items: { sha256: string }[] };
+      const text: unknown = await ask(`/archive/${items[0]?.sha256}/text`);
       expect(text).toMatchObject({
         title: 'Read separately',
         text: expect.stringContaining('Words of a stranger.'),
@@ -278,10 +279,10 @@ test.describe(`The desktop app, ${runtime}`, () => {
     const app = await launch();
     const page = await app.firstWindow();
     await test.step('makes an alert of the types of events that an earlier version notified of', async () => {
-      const rules = () =>
-        page.evaluate(
-          async () => ((await (await fetch('/manage/alerts')).json()) as { items: object[] }).items,
-        );
+      const rules = async () => {
+        const listed = await askAsOwner(page, profile, '/manage/alerts');
+        return ((await listed.json()) as { items: object[] }).items;
+      };
       await expect
         .poll(rules)
         .toMatchObject([{ when: { event_types: ['changed'] }, to: [{ kind: 'desktop' }] }]);

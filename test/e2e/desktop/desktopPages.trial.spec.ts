@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { PNG } from 'pngjs';
 import type { ListedPage, PageCapture } from '../../../shared/collection/page.ts';
-import { expect, runtime, test } from '../support/desktopTest.ts';
+import { askAsOwner, expect, runtime, test } from '../support/desktopTest.ts';
 import { startNode } from '../support/nodeProcess.ts';
 import { openScriptedWeb } from '../support/scriptedWeb.ts';
 
@@ -25,6 +25,7 @@ const PAGE = `<!doctype html><title>Prices</title>
 test.describe(`Page captures of the desktop app, ${runtime}`, () => {
   test('keep what a page shows, drawn by Electron without a network, and leave nothing behind', async ({
     app,
+    profile,
   }) => {
     const web = await openScriptedWeb();
     web.publish('/page', PAGE);
@@ -32,22 +33,19 @@ test.describe(`Page captures of the desktop app, ${runtime}`, () => {
     web.publish('/prices', { headers: { 'Content-Type': 'application/json' }, body: '{"fee":"12 EUR"}' });
     const window = await app.firstWindow();
     await test.step('keep what a page shows, drawn by Electron without a network, and draw it again', async () => {
-      const captured = await window.evaluate(async (url) => {
-        const send = async (path: string, body?: object) => {
-          const headers = { 'Content-Type': 'application/json' };
-          const init = body === undefined ? {} : { headers, body: JSON.stringify(body) };
-          return (await fetch(path, { method: 'POST', ...init })).json();
-        };
-        await send('/manage/sources', { url, name: 'Prices', capture: 'page' });
-        await send('/manage/collections?wait=true');
-        const { items } = (await (await fetch('/archive/pages')).json()) as { items: ListedPage[] };
-        const id = items[0]?.id ?? 'none';
-        const page = (await (await fetch(`/archive/pages/${id}`)).json()) as PageCapture;
-        const text = await (await fetch(`/archive/pages/${id}/text`)).text();
-        const picture = [...(await (await fetch(`/archive/pages/${id}/picture`)).bytes())];
-        const drawn = (await send(`/archive/pages/${id}/draw`)) as object;
-        return { page, text, picture, drawn };
-      }, web.url('/page'));
+      const ask = (path: string, init?: RequestInit) => askAsOwner(window, profile, path, init);
+      const send = async (path: string, body?: object) =>
+        (await ask(path, { method: 'POST', ...(body && { body: JSON.stringify(body) }) })).json();
+      await send('/manage/sources', { url: web.url('/page'), name: 'Prices', capture: 'page' });
+      await send('/manage/collections?wait=true');
+      const { items } = (await (await ask('/archive/pages')).json()) as { items: ListedPage[] };
+      const id = items[0]?.id ?? 'none';
+      const captured = {
+        page: (await (await ask(`/archive/pages/${id}`)).json()) as PageCapture,
+        text: await (await ask(`/archive/pages/${id}/text`)).text(),
+        picture: await (await ask(`/archive/pages/${id}/picture`)).bytes(),
+        drawn: (await send(`/archive/pages/${id}/draw`)) as object,
+      };
 
       expect(captured.text).toBe('The fee is 12 EUR.\nWords in a frame.\n');
       expect(captured.page).toMatchObject({
@@ -77,7 +75,7 @@ test.describe(`Page captures of the desktop app, ${runtime}`, () => {
     await test.step('leave no window and no data behind, and do not keep the app from quitting', async () => {
       // Electron has no list of its sessions.
       if (app.kind === 'Electron') return;
-      await window.evaluate(() => fetch('/manage/collections?wait=true', { method: 'POST' }));
+      await askAsOwner(window, profile, '/manage/collections?wait=true', { method: 'POST' });
       const left = await app.evaluate((electron) => {
         const { session, BrowserWindow } = electron as unknown as {
           session: { partitions: Map<string, { cleared: number; proxy: object }> };
@@ -109,12 +107,9 @@ test.describe(`Page captures of the desktop app, ${runtime}`, () => {
     const web = await openScriptedWeb();
     web.publish('/endless', '<title>Endless</title><script>for (;;);</script>');
     const window = await app.firstWindow();
-    await window.evaluate(async (url) => {
-      const headers = { 'Content-Type': 'application/json' };
-      const body = JSON.stringify({ url, name: 'Endless', capture: 'page' });
-      await fetch('/manage/sources', { method: 'POST', headers, body });
-      await fetch('/manage/collections', { method: 'POST' });
-    }, web.url('/endless'));
+    const body = JSON.stringify({ url: web.url('/endless'), name: 'Endless', capture: 'page' });
+    await askAsOwner(window, profile, '/manage/sources', { method: 'POST', body });
+    await askAsOwner(window, profile, '/manage/collections', { method: 'POST' });
     await expect
       .poll(() => app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length))
       .toBe(2);

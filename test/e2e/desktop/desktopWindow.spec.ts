@@ -15,9 +15,10 @@ test.describe(`The window of the desktop app, ${runtime}`, () => {
   }) => {
     const page = await app.firstWindow();
     await test.step('opens a window that is signed in as the owner', async () => {
-      const session = await page.evaluate(async () => (await fetch('/api/session')).json());
-      expect(session).toMatchObject({ owner: true });
-      expect(new URL(page.url()).pathname).toBe('/');
+      await expect(
+        page.getByRole('navigation').first().getByRole('link', { name: 'Settings' }),
+      ).toBeVisible();
+      expect(new URL(page.url())).toMatchObject({ pathname: '/', hash: '' });
       expect(new URL(page.url()).hostname).toBe('127.0.0.1');
     });
     await test.step('gives the page the desktop API and nothing of Node', async () => {

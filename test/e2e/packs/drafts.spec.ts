@@ -4,6 +4,7 @@ import { dropBuffers } from '../support/dropFiles.ts';
 import { fillRecord } from '../support/fillRecord.ts';
 import { expect, test } from '../support/fixtures.ts';
 import { holdRequests } from '../support/holdRequests.ts';
+import { signIn } from '../support/signIn.ts';
 
 /** Lets the node create the first draft, and loses its answer. */
 async function loseFirstAnswer(page: Page, onCreated: () => Promise<void> = async () => {}): Promise<void> {
@@ -29,8 +30,9 @@ test('a draft is saved on the node, continued in another browser, and published 
   await expect(page.getByText(SAVED)).toBeVisible();
   await expect.poll(async () => (await draftsOf(node))[0]?.counts.files).toBe(1);
 
-  const storageState = { cookies: await page.context().cookies(), origins: [] };
-  const other = await browser.newPage({ baseURL: node.url, storageState });
+  const link = await page.request.post('/manage/sign-in-links');
+  const other = await browser.newPage({ baseURL: node.url });
+  await signIn(other, ((await link.json()) as { url: string }).url);
   checks.watch(other);
   const sent: string[] = [];
   other.on('request', (request) => {

@@ -1,10 +1,11 @@
-import { expect, test } from '../support/fixtures.ts';
+import { expect, ownersRequests, test } from '../support/fixtures.ts';
 import { startNode } from '../support/nodeProcess.ts';
 import { createPageChecks } from '../support/pageChecks.ts';
+import { signIn } from '../support/signIn.ts';
 
 test('without a browser the file is collected, and the source says how to get one', {
   tag: '@trial',
-}, async ({ browser, web }) => {
+}, async ({ browser, web, playwright }) => {
   const node = await startNode({ env: { STRONGROOM_BROWSER: 'none' } });
   const checks = createPageChecks();
   checks.allow(/422/);
@@ -13,12 +14,13 @@ test('without a browser the file is collected, and the source says how to get on
   const page = await browser.newPage({ baseURL: node.url });
   checks.watch(page);
   web.publish('/page', '<!doctype html><title>A page</title><p>Some words of the page.</p>');
-  await page.goto(node.signInLink);
-  const added = await page.request.post('/manage/sources', {
+  await signIn(page, node.signInLink);
+  const request = await ownersRequests(playwright, node);
+  const added = await request.post('/manage/sources', {
     data: { url: web.url('/page'), name: 'A page', capture: 'page' },
   });
   const { id } = (await added.json()) as { id: string };
-  await page.request.post('/manage/collections?wait=true', { data: {} });
+  await request.post('/manage/collections?wait=true', { data: {} });
   await page.goto('/sources');
   await expect(page.getByText('Not drawn: no browser on this machine')).toBeVisible();
   await checks.accessible(page);

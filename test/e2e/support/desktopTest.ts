@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test as base, expect } from '@playwright/test';
+import { test as base, expect, type Page } from '@playwright/test';
 import { type DesktopApp, electronProgram, launchDesktop } from './desktopApp.ts';
 import { startNode } from './nodeProcess.ts';
 
@@ -38,6 +38,18 @@ export { expect };
 
 /** The name of what runs the app, for test titles. */
 export const runtime = electronProgram() === undefined ? 'on the fake Electron' : 'in Electron';
+
+/** Sends a request to the archive that the app has open, with the owner's token. */
+export async function askAsOwner(page: Page, profile: string, path: string, init: RequestInit = {}) {
+  const preferences = await readFile(join(profile, 'desktop.json'), 'utf8').catch(() => '{}');
+  const { archive = join(profile, 'archive') } = JSON.parse(preferences) as { archive?: string };
+  const token = await readFile(join(archive, 'owner-token'), 'utf8');
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    ...(init.body && { 'Content-Type': 'application/json' }),
+  };
+  return fetch(new URL(path, page.url()), { ...init, headers });
+}
 
 /** Downloads a pack file from another node. */
 export async function makePackFile(folder: string): Promise<{ file: string; id: string }> {

@@ -1,10 +1,11 @@
 // Playwright reads which fixtures a test needs from the pattern, so even an empty pattern is required.
 // oxlint-disable no-empty-pattern
-import { test as base, expect } from '@playwright/test';
+import { type APIRequestContext, test as base, expect, type PlaywrightWorkerArgs } from '@playwright/test';
 import { NodeHost } from './nodeHost.ts';
 import type { NodeProcess } from './nodeProcess.ts';
 import { createPageChecks, type PageChecks } from './pageChecks.ts';
 import { openScriptedWeb, type ScriptedWeb } from './scriptedWeb.ts';
+import { signIn } from './signIn.ts';
 
 interface Fixtures {
   /** Drafts of more bytes are published as sets. Default: what a pack can have. */
@@ -17,7 +18,10 @@ interface Fixtures {
   checks: PageChecks;
 }
 
-/** Playwright's test with a node. `page` is empty and signed in as the owner; URLs are relative to the node. */
+/**
+ * Playwright's test with a node. `page` is empty and signed in as the owner; URLs are relative to the node. `page.request` is a
+ * program of the owner: it sends the owner's token.
+ */
 export const test = base.extend<Fixtures, { host: NodeHost }>({
   host: [
     async ({}, use) => {
@@ -49,13 +53,22 @@ export const test = base.extend<Fixtures, { host: NodeHost }>({
     { auto: true },
   ],
   baseURL: async ({ node }, use) => use(node.url),
-  page: async ({ page, node, checks }, use) => {
+  page: async ({ page, node, checks, playwright }, use) => {
+    await signIn(page, node.signInLink);
+    await page.goto('about:blank');
     checks.watch(page);
-    // Sign in without loading the page behind the link, because most tests start with another page.
-    const signedIn = await page.request.get(node.signInLink, { maxRedirects: 0 });
-    expect(signedIn.status()).toBe(303);
-    await use(page);
+    const request = await ownersRequests(playwright, node);
+    await use(Object.defineProperty(page, 'request', { value: request }));
+    await request.dispose();
   },
 });
+
+/** Sends requests with the owner's token. */
+export function ownersRequests(
+  { request }: PlaywrightWorkerArgs['playwright'],
+  { url, token }: Pick<NodeProcess, 'url' | 'token'>,
+): Promise<APIRequestContext> {
+  return request.newContext({ baseURL: url, extraHTTPHeaders: { Authorization: `Bearer ${token}` } });
+}
 
 export { expect };

@@ -12,6 +12,7 @@ import { problemOf, sha256Of, uploadNewPack } from '../../support/archive/packs.
 import { readToEnd } from '../../support/network/rawConnection.ts';
 import { invite, share, withToken } from '../../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+import { asSend, createPageKey, openLink, prove } from '../../support/ownerPage.ts';
 import { requireNetwork } from '../../support/requirements.ts';
 
 afterEach(async () => {
@@ -36,7 +37,11 @@ interface Answer {
 async function secureFetch(
   node: TestNode,
   url: string,
-  { method = 'GET', headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  {
+    method = 'GET',
+    headers = {},
+    body: sentBody,
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<Answer> {
   const ca = await readFile(join(node.dataFolder, 'tls.pem'), 'utf8');
   return new Promise((resolve, reject) => {
@@ -59,7 +64,7 @@ async function secureFetch(
         );
       },
     );
-    sent.on('error', reject).end();
+    sent.on('error', reject).end(sentBody);
   });
 }
 
@@ -84,7 +89,7 @@ describe('a node that serves HTTPS', () => {
     expect(again.tls?.fingerprint).toBe(fingerprint);
   });
 
-  test('starts and stops with the setting, and accepts the owner’s token and cookies there', async () => {
+  test('starts and stops with the setting, and accepts the owner’s token and pages there', async () => {
     const node = await openTestNode();
     expect(node.tls).toBeUndefined();
     expect(await (await node.sendJson('PATCH', '/manage/settings', { tls: true })).json()).toMatchObject({
@@ -94,11 +99,10 @@ describe('a node that serves HTTPS', () => {
     const addresses = await secureFetch(node, secureUrl(node, '/manage/addresses'), owner);
     expect(JSON.parse(addresses.body)).toEqual({ addresses: [], tls_fingerprint: node.tls?.fingerprint });
 
-    const path = new URL(node.createSignInLink()).pathname;
-    const signIn = await secureFetch(node, secureUrl(node, path), { headers: { Accept: '*/*' } });
-    const [cookie = ''] = signIn.headers['set-cookie'] ?? [];
-    expect(cookie).toMatch(/; Secure/);
-    const session = { headers: { Cookie: cookie.split(';')[0] ?? '' } };
+    const send = asSend((path, init) => secureFetch(node, secureUrl(node, path), init));
+    const { code } = await openLink(send, node.createSignInLink());
+    const { origin } = new URL(secureUrl(node, '/'));
+    const session = await prove(send, { key: createPageKey(), origin, code });
     expect((await secureFetch(node, secureUrl(node, '/manage/settings'), session)).status).toBe(200);
     const foreign = { method: 'POST', headers: { ...session.headers, Origin: 'https://evil.example' } };
     expect((await secureFetch(node, secureUrl(node, '/manage/jobs'), foreign)).status).toBe(403);
@@ -183,14 +187,17 @@ describe('a node that serves HTTPS', () => {
     }
     expect((await fetch(`${plain}/api/packs`)).status, 'reading needs no secret').toBe(200);
     // The link was not used up.
-    const signIn = await secureFetch(node, secure + path);
-    expect(signIn.status).toBe(303);
-    const cookie = String(signIn.headers['set-cookie']).split(';')[0] ?? '';
-    expect(
-      (await secureFetch(node, `${secure}/manage/settings`, { headers: { Cookie: cookie } })).status,
-    ).toBe(200);
-    // A session does not count where everyone can read its cookie.
-    expect((await fetch(`${plain}/manage/settings`, { headers: { Cookie: cookie } })).status).toBe(403);
+    const send = asSend((to, init) => secureFetch(node, secure + to, init));
+    const { code } = await openLink(send, secure + path);
+    const { headers, ticketed } = await prove(send, { key: createPageKey(), origin: secure, code });
+    expect((await secureFetch(node, `${secure}/manage/settings`, { headers })).status).toBe(200);
+    // A session does not count where everyone can read what is sent.
+    for (const [to, init] of [
+      ['/manage/settings', { headers }],
+      [ticketed('/manage/settings'), {}],
+      ['/api/session', { method: 'POST', body: '{}' }],
+    ] as const)
+      expect(await problemOf(fetch(plain + to, init)), to).toMatchObject({ code: 'tls_required' });
     expect((await node.fetchAsOwner('/manage/settings')).status, 'on this machine').toBe(200);
   });
 });

@@ -2,6 +2,7 @@ import { IconEyeOff, IconPhotoOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { PictureRegion } from '../../../../shared/collection/noise.ts';
 import { urlOf } from '../../api/client.ts';
+import { ticketed } from '../../api/ownerSession.ts';
 import { useHidden, useWithheldState } from '../../state/withheld.ts';
 import classes from './content.module.css';
 
@@ -37,7 +38,7 @@ export function PageThumbnail({ page, alt, size }: PageThumbnailProps) {
         </>
       ) : (
         <img
-          src={urlOf('readPagePart', { params: { id: page, part: 'thumbnail' } })}
+          src={ticketed(urlOf('readPagePart', { params: { id: page, part: 'thumbnail' } }))}
           alt={alt}
           width={400}
           height={250}

@@ -4,6 +4,7 @@ import { GlobalWorkerOptions, getDocument, type PDFDocumentProxy } from 'pdfjs-d
 // oxlint-disable-next-line import/default -- Vite adds the export.
 import workerUrl from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 import { useEffect, useRef, useState } from 'react';
+import { sendRequest } from '../../api/client.ts';
 import { countOf, formatBytes } from '../../format.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import classes from './content.module.css';
@@ -38,7 +39,7 @@ function PdfPages({ address, name }: Pick<PdfPreviewProps, 'address' | 'name'>) 
   const file = useQuery({
     queryKey: ['pdf', address],
     queryFn: async ({ signal }) => {
-      const response = await fetch(address, { signal });
+      const response = await sendRequest(address, { signal });
       if (!response.ok) throw new Error(`The file could not be loaded (status ${response.status}).`);
       return response.arrayBuffer();
     },

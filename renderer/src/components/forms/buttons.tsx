@@ -112,6 +112,7 @@ export function clearButtonProps(label: string) {
 
 /** Asks first whether the node can make the file now: a refused download would fail without a word. */
 export async function exportFile(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
+  // With its ticket, which a link has while it is clicked.
   const { href } = click.currentTarget;
   click.preventDefault();
   try {

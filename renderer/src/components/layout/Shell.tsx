@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import { useDiskAway } from '../../api/client.ts';
+import { signInRefusal } from '../../api/ownerSession.ts';
 import { readDropped } from '../../pages/assemble/files/readDropped.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
@@ -22,6 +23,7 @@ export function Shell() {
   const isDiskAway = useDiskAway(({ sentence }) => sentence !== undefined);
   useNodeJobs(session?.owner ?? false);
   useOpenedInvitation();
+  useRefusedSignIn();
   useEffect(() => {
     menu.close();
     window.scrollTo(0, 0);
@@ -93,6 +95,15 @@ function useOpenedInvitation(): void {
     void navigate('/sharing', { replace: true });
     void accept(token);
   }, [hash, navigate, accept]);
+}
+
+/** Says that the sign-in link that opened this page was refused, unless the browser is signed in anyway. */
+function useRefusedSignIn(): void {
+  const isVisitor = useSession(({ session }) => session?.owner === false);
+  useEffect(() => {
+    const refusal = signInRefusal();
+    if (isVisitor && refusal) notifications.show({ color: 'red', message: refusal.detail, autoClose: false });
+  }, [isVisitor]);
 }
 
 const ImportDialog = lazy(() => import('../../pages/assemble/ImportDialog.tsx'));

@@ -23,7 +23,7 @@ import { useHidden } from '../../state/withheld.ts';
 import classes from './captures.module.css';
 import { MissingRequests } from './FetchMissing.tsx';
 import { PageFacts, PageTabs, PageWarnings } from './PageDetails.tsx';
-import { PagePicture, pictureUrl } from './PagePicture.tsx';
+import { PagePicture, picturePath } from './PagePicture.tsx';
 import { answersOf, comparePath, isMissing, useNeighbours } from './pageCapture.ts';
 
 /** A page as a browser drew it: its picture, where that comes from, and what it consists of. */
@@ -117,7 +117,7 @@ function CaptureActions({ page, draw }: CaptureActionsProps) {
       {isReadable && (
         <Button
           component="a"
-          href={pictureUrl(page.id)}
+          href={picturePath(page.id)}
           download={`${page.id}.png`}
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden />}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { urlOf } from '../../api/client.ts';
+import { ticketed } from '../../api/ownerSession.ts';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import classes from './captures.module.css';
 
@@ -9,7 +10,13 @@ interface PagePictureProps {
   alt: string;
 }
 
+/** The address of a picture for an image. */
 export function pictureUrl(page: string): string {
+  return ticketed(picturePath(page));
+}
+
+/** The address of a picture for a link. */
+export function picturePath(page: string): string {
   return urlOf('readPagePart', { params: { id: page, part: 'picture' } });
 }
 

@@ -14,6 +14,7 @@ import type {
 } from '../../../../shared/collection/diff.ts';
 import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
+import { ticketed } from '../../api/ownerSession.ts';
 import { PictureCut } from '../../components/content/PagePictures.tsx';
 import { MAX_IMAGE_BYTES, previewKind } from '../../components/content/RowsTable.tsx';
 import { countOf, formatBytes, formatCount } from '../../format.ts';
@@ -276,7 +277,7 @@ function Picture({ title, side, size, box, region, route }: ImageSideProps) {
     );
   }
   const shown = {
-    src: urlOf(route, { params: { sha256: side.sha256 } }),
+    src: ticketed(urlOf(route, { params: { sha256: side.sha256 } })),
     alt: `${title}, ${dimensions(size)}`,
     onError: () => setIsBroken(true),
   };

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { ObjectView } from '../../../../shared/collection/view.ts';
-import { ApiProblem } from '../../api/client.ts';
+import { ApiProblem, sendRequest } from '../../api/client.ts';
+import { ticketed } from '../../api/ownerSession.ts';
 import { useCall } from '../../api/useCall.ts';
 import { JsonContent } from '../../components/content/JsonTree.tsx';
 import { ObjectText } from '../../components/content/ObjectCard.tsx';
@@ -44,7 +45,9 @@ export function ObjectContent({ view }: { view: ObjectView }) {
 function ArchivedImage({ address, name }: { address: string; name: string }) {
   const [isBroken, setIsBroken] = useState(false);
   if (isBroken) return <p className="muted">This browser cannot show the image. Download it to open it.</p>;
-  return <img className={classes.image} src={address} alt={name} onError={() => setIsBroken(true)} />;
+  return (
+    <img className={classes.image} src={ticketed(address)} alt={name} onError={() => setIsBroken(true)} />
+  );
 }
 
 function OtherObject({ view }: { view: ObjectView }) {
@@ -159,7 +162,7 @@ function XmlContent({ address, base, sha256 }: XmlContentProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['xml', address],
     queryFn: async ({ signal }) => {
-      const response = await fetch(address, { signal });
+      const response = await sendRequest(address, { signal });
       if (!response.ok) throw new Error(`The object could not be loaded (status ${response.status}).`);
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (bytes.length > MAX_XML_BYTES) return null;

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconArrowLeft, IconArrowRight, IconDownload, IconPhotoScan } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
 import { BROWSER } from '../../../../shared/collection/event.ts';
 import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
@@ -13,6 +13,7 @@ import type {
 } from '../../../../shared/collection/view.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
+import { ticketed } from '../../api/ownerSession.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { CiteButton } from '../../components/content/Citation.tsx';
 import { FindingsSection } from '../../components/content/Findings.tsx';
@@ -246,13 +247,15 @@ export function ArchivedPage({ view }: { view: ObjectView }) {
 /** The frame, and a note until the page has loaded: until then the frame is blank. */
 function PageFrame({ title, url }: { title: string; url: string }) {
   const [isLoaded, setIsLoaded] = useState(false);
+  // The ticket changes with time, and another address would load the page again.
+  const src = useMemo(() => ticketed(url), [url]);
   return (
     <>
       {!isLoaded && <output className="muted small">Loading the page…</output>}
       <iframe
         title={title}
         className={`${classes.frame} block full`}
-        src={url}
+        src={src}
         sandbox="allow-top-navigation-by-user-activation"
         referrerPolicy="no-referrer"
         onLoad={() => setIsLoaded(true)}

@@ -4,7 +4,7 @@ import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open
 import {
   change,
   countOf,
-  insert,
+  inserts,
   one,
   type Place,
   page,
@@ -22,16 +22,25 @@ interface SessionRow {
   label: string;
 }
 
-export function insertSession(
-  database: WriteDatabase,
-  { tokenSha256, at, ...session }: { id: string; tokenSha256: string; at: string; label: string },
-): void {
-  const row = { ...session, token_sha256: tokenSha256, created_at: at, last_used_at: at };
-  insert(database, 'owner_sessions', 'token_sha256, id, created_at, last_used_at, label', row);
+/** Where a session was begun, and counts. */
+export interface SessionPlace {
+  /** The origin of the page. */
+  origin: string;
+  /** Behind plain HTTP the port at which the node listens, else 0. */
+  port: number;
 }
 
-export const sessionByToken = selectOne<SessionRow, [tokenSha256: string]>(
-  'SELECT id, created_at, last_used_at, label FROM owner_sessions WHERE token_sha256 = ?',
+export const insertSession = inserts<SessionRow & SessionPlace & { public_key: string }>(
+  'owner_sessions',
+  'id, public_key, origin, port, created_at, last_used_at, label',
+);
+
+export const sessionById = selectOne<SessionRow, [id: string]>(
+  'SELECT id, created_at, last_used_at, label FROM owner_sessions WHERE id = ?',
+);
+
+export const sessionByKey = selectOne<SessionRow & SessionPlace, [publicKey: string]>(
+  'SELECT id, created_at, last_used_at, label, origin, port FROM owner_sessions WHERE public_key = ?',
 );
 
 /** Returns the sessions used since an instant, most recently used first, and their total number. */
@@ -45,21 +54,26 @@ export function sessionsUsedSince(database: ReadDatabase, since: string, place: 
   return page(database, listing, place);
 }
 
-export function recordSessionUse(database: WriteDatabase, tokenSha256: string, at: string): void {
-  run(database, 'UPDATE owner_sessions SET last_used_at = ? WHERE token_sha256 = ?', at, tokenSha256);
+export function recordSessionUse(database: WriteDatabase, id: string, at: string): void {
+  run(database, 'UPDATE owner_sessions SET last_used_at = ? WHERE id = ?', at, id);
 }
 
-export const removeSession = change<[tokenSha256: string]>(
-  'DELETE FROM owner_sessions WHERE token_sha256 = ?',
+export const removeSessionByKey = change<[publicKey: string]>(
+  'DELETE FROM owner_sessions WHERE public_key = ?',
 );
 
 /** Removes a session; returns whether it existed. */
-export function removeSessionById(database: WriteDatabase, id: string): boolean {
+export function removeSession(database: WriteDatabase, id: string): boolean {
   return statement(database, 'DELETE FROM owner_sessions WHERE id = ?').run(id).changes > 0;
 }
 
 export const removeSessionsUsedBefore = change<[before: string]>(
   'DELETE FROM owner_sessions WHERE last_used_at < ?',
+);
+
+/** Removes the sessions that were begun behind plain HTTP while the node listened at another port. */
+export const removeSessionsElsewhere = change<[port: number]>(
+  'DELETE FROM owner_sessions WHERE port NOT IN (0, ?)',
 );
 
 const COLUMNS = 'id, name, created_at, last_used_at, writes';

@@ -1,6 +1,15 @@
 import { Button, Modal, Radio } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, type RefObject, useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import {
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import {
   type ChooserMessage,
   type ChooserMove,
@@ -13,6 +22,7 @@ import {
 } from '../../../../../shared/collection/noise.ts';
 import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call, urlOf } from '../../../api/client.ts';
+import { ticketed } from '../../../api/ownerSession.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import classes from '../sources.module.css';
@@ -89,6 +99,8 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
     mutationFn: (body: ChosenElement) => call('findChosenPart', { params: { id: source.id }, body }),
   });
   const frame = useRef<HTMLIFrameElement>(null);
+  // The ticket changes with time, and another address would load the page again.
+  const src = useMemo(() => ticketed(address), [address]);
   const { shown, isByKey, chosen, isReady, ask } = useChooserFrame(frame, {
     onChosen: ({ element }) => element && find.mutate(element),
     onLeft: (to) => {
@@ -124,7 +136,7 @@ function Chooser({ source, address, onChoose, onClose }: ChooserProps) {
         ref={frame}
         title="The archived page"
         className={`${classes.frame} fill full`}
-        src={address}
+        src={src}
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"
       />

@@ -120,8 +120,29 @@ END;
 `,
 };
 
+/**
+ * A session is a public key of a page and the origin of that page. Behind plain HTTP, `port` is the port at which the node
+ * listened, else 0. The sessions before were secrets in cookies, which every port of a host gets: they end here.
+ */
+const sessionKeys: Migration = {
+  number: 64,
+  sql: `
+DROP TABLE owner_sessions;
+CREATE TABLE owner_sessions (
+  id TEXT PRIMARY KEY,
+  public_key TEXT NOT NULL UNIQUE,
+  origin TEXT NOT NULL,
+  port INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  last_used_at TEXT NOT NULL,
+  label TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+`,
+};
+
 export const MIGRATIONS_60_TO_69: readonly Migration[] = [
   pagesAreCoveredByCode,
   peerWords,
   releasesAreCleaned,
+  sessionKeys,
 ];
