@@ -24,7 +24,8 @@ interface ArchivesConfig {
 export class Archives {
   readonly #config: ArchivesConfig;
   readonly #quitting = new AbortController();
-  #moving: Promise<void> | undefined;
+  /** The change that is running, from its first check on. */
+  #changing: Promise<string | null> | undefined;
   #progress: MoveProgress | null = null;
 
   constructor(config: ArchivesConfig) {
@@ -59,20 +60,28 @@ export class Archives {
     return this.#change(async () => {
       const { folder } = this.#config;
       await checkMove(folder, to);
-      this.#moving = this.#move(folder, to);
-      await this.#moving;
+      await this.#move(folder, to);
     });
   }
 
   /** Ends a running move, which then leaves the archive where it was. Resolves when it has ended. */
   async endMove(): Promise<void> {
     this.#quitting.abort();
-    await this.#moving;
+    await this.#changing;
   }
 
   async #change(work: () => Promise<void> | void): Promise<string | null> {
-    if (this.#moving) return 'The archive is being moved.';
+    if (this.#progress) return 'The archive is being moved.';
+    if (this.#changing) return 'Another archive is being opened, or this one is being moved.';
     if (this.#config.fixed !== undefined) return this.#config.fixed;
+    this.#changing = this.#attempt(work);
+    const refusal = await this.#changing;
+    // After a move has begun, only a restart goes on.
+    if (!this.#progress) this.#changing = undefined;
+    return refusal;
+  }
+
+  async #attempt(work: () => Promise<void> | void): Promise<string | null> {
     try {
       await work();
       return null;

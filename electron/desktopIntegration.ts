@@ -16,7 +16,11 @@ const REFRESH_INTERVAL_MS = 30_000;
 /** Adds an icon to the system tray, with the state of the collection, “Open” and “Quit”. */
 export function setUpTray(node: RunningNode, windows: DesktopWindows): void {
   const tray = new Tray(trayIcon());
+  let shown: string | undefined;
   const show = (state: string) => {
+    // An open menu closes when it is replaced.
+    if (state === shown) return;
+    shown = state;
     tray.setToolTip(`Strongroom: ${state}`);
     tray.setContextMenu(
       Menu.buildFromTemplate([

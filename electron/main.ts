@@ -5,7 +5,7 @@ import type { NodeConfig } from '../server/config.ts';
 import { requireArchive } from '../server/moving/archivePlace.ts';
 import type { RunningNode } from '../server/node.ts';
 import { after, handleStrayErrors, inBackground } from '../server/runtime/background.ts';
-import { logFileIn, openLogFile } from '../server/runtime/log.ts';
+import { type Log, logFileIn, openLogFile } from '../server/runtime/log.ts';
 import { Archives, askForArchive, restart } from './archives.ts';
 import { closeResolver, electronBrowser } from './closedBrowser.ts';
 import { commandArguments, runCommand } from './commandLine.ts';
@@ -73,10 +73,37 @@ async function onReady(options: StartOptions, preferences: Preferences, opened: 
   const fixed = fixedBy(options, node.dataFolder !== own);
   const archives = new Archives({ folder: own, fixed, preferences, closeNode });
   setUpQuitting(archives, closeNode);
+  try {
+    await showNode(node, {
+      archives,
+      preferences,
+      log,
+      hidden: options.hidden || wasOpenedAtLogin(),
+      opened,
+    });
+  } catch (error) {
+    await closeNode();
+    throw error;
+  }
+}
+
+interface ShownNode {
+  archives: Archives;
+  preferences: Preferences;
+  log: Log;
+  /** Whether the window is not shown at first. */
+  hidden: boolean;
+  opened: OpenedItems;
+}
+
+/** Opens the window of a node and sets up what belongs to it on the desktop. */
+async function showNode(
+  node: RunningNode,
+  { archives, preferences, log, hidden, opened }: ShownNode,
+): Promise<void> {
   setUpPermissions(session.defaultSession);
   const showLog = () => shell.showItemInFolder(logFileIn(app.getPath('logs')));
   setUpIpc(node, preferences, { archives, showLog });
-  const hidden = options.hidden || wasOpenedAtLogin();
   const windows = await DesktopWindows.open({ node, preferences, log, hidden });
   setUpReactivation(windows);
   setUpMenu({ node, windows, preferences, opened, showLog });

@@ -27,6 +27,8 @@ export class DesktopWindows {
   /** The window that was used last is at the end. While the app runs, there is at least one; it may be hidden. */
   #windows: BrowserWindow[] = [];
   #isQuitting = false;
+  /** How many events the owner has not seen. */
+  #unseen = 0;
 
   private constructor(services: WindowServices) {
     this.#services = services;
@@ -78,8 +80,13 @@ export class DesktopWindows {
    */
   showUnseen(count: number): void {
     if (process.platform !== 'win32') return void app.setBadgeCount(count);
-    const words = count === 1 ? '1 unseen event' : `${count} unseen events`;
-    for (const window of this.#windows) window.setOverlayIcon(count === 0 ? null : dotIcon(), words);
+    this.#unseen = count;
+    for (const window of this.#windows) this.#showDot(window);
+  }
+
+  #showDot(window: BrowserWindow): void {
+    const words = this.#unseen === 1 ? '1 unseen event' : `${this.#unseen} unseen events`;
+    window.setOverlayIcon(this.#unseen === 0 ? null : dotIcon(), words);
   }
 
   get #last(): BrowserWindow {
@@ -119,6 +126,8 @@ export class DesktopWindows {
     window.on('focus', () => {
       this.#windows = [...this.#windows.filter((other) => other !== window), window];
     });
+    // A window has a button in the taskbar only while it is shown.
+    if (process.platform === 'win32') window.on('show', () => this.#showDot(window));
     if (!hidden) window.once('ready-to-show', () => window.show());
     return window;
   }
