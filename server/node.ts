@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
-import { systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/seen.ts';
 import type { NodeConfig } from './config.ts';
@@ -10,6 +9,7 @@ import { recordedKey } from './ledger/detectRollback.ts';
 import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
 import { createLog, RecentLog } from './runtime/log.ts';
+import { machineClock } from './runtime/machineClock.ts';
 import { databaseFile } from './store/files.ts';
 import { describeRollback, hasDatabase } from './store/opening/inspectFolder.ts';
 import { markUnsettled } from './store/sqlite/engine/writeAheadLog.ts';
@@ -60,7 +60,7 @@ async function openFolder(
 ): Promise<OpenArchive> {
   const archive = await openArchiveForWriting({
     folder: config.dataFolder,
-    clock: config.clock ?? systemClock,
+    clock: config.clock ?? machineClock,
     random: config.random,
     warn: (details, sentence) => log.warn(details, sentence),
     acceptRollback: config.acceptRollback,
@@ -71,7 +71,7 @@ async function openFolder(
 }
 
 function serve(config: NodeConfig, archive: OpenArchive, log: RecentLog): Promise<ServedArchive> {
-  return serveArchive(config, archive, { clock: config.clock ?? systemClock, log });
+  return serveArchive(config, archive, { clock: config.clock ?? machineClock, log });
 }
 
 /** How often the node looks whether its data folder is there. */

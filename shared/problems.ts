@@ -122,6 +122,7 @@ export const PROBLEMS = {
   profile_key_damaged: { status: 500, title: 'The key of the profiles is missing or damaged' },
   database_damaged: { status: 500, title: 'The database is damaged' },
   storage_failed: { status: 503, title: 'The node has stopped writing' },
+  clock_ahead: { status: 503, title: 'The clock of this machine jumped ahead' },
   data_folder_away: { status: 503, title: 'The disk of the archive cannot be reached' },
   copy_unreachable: { status: 503, title: 'The bytes are in a copy that cannot be reached' },
   busy: { status: 503, title: 'Too many exports or event streams are open' },

@@ -49,7 +49,12 @@ export function handleErrors(
 }
 
 /** Problems with status 503 that any client can cause, or that are logged once. */
-const NOT_LOGGED: ReadonlySet<string> = new Set(['busy', 'derivation_busy', 'data_folder_away']);
+const NOT_LOGGED: ReadonlySet<string> = new Set([
+  'busy',
+  'derivation_busy',
+  'data_folder_away',
+  'clock_ahead',
+]);
 
 function logFault(log: Log, error: unknown, problem: Problem, method = '', path = ''): void {
   const { status, code, message } = problem;

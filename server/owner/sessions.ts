@@ -262,7 +262,8 @@ export class OwnerSessions {
 
   #active(row: { id: string; last_used_at: string } | undefined): ActiveSession | undefined {
     if (!row) return undefined;
-    const unused = this.#store.clock.now() - Date.parse(row.last_used_at);
+    // Not the machine's own clock: one that is wrongly ahead would sign the owner out, who must confirm or correct it.
+    const unused = Date.parse(this.#store.instant()) - Date.parse(row.last_used_at);
     return unused > SESSION_MS ? undefined : { id: row.id, needsUseUpdate: unused >= USE_UPDATE_INTERVAL_MS };
   }
 
@@ -279,7 +280,7 @@ export class OwnerSessions {
   }
 
   #oldest(): string {
-    return instantOf(this.#store.clock.now() - SESSION_MS);
+    return instantOf(Date.parse(this.#store.instant()) - SESSION_MS);
   }
 }
 

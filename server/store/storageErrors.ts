@@ -33,9 +33,10 @@ const STORAGE_PROBLEMS: ReadonlySet<string> = new Set([
   'storage_failed',
   'disk_nearly_full',
   'data_folder_away',
+  'clock_ahead',
 ]);
 
-/** Whether an error means that the disk has failed, is full or is away, so that the next write would fail too. */
+/** Whether an error means that the disk has failed, is full or is away, or the clock is ahead: the next write would fail too. */
 export function isStorageFailure(error: unknown): boolean {
   if (error instanceof Problem) return STORAGE_PROBLEMS.has(error.code);
   const code = errorCode(error) ?? '';

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
+import { Problem } from '../../shared/problems.ts';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
 import { createFolder, databaseFile, restrictFolder, restrictNewFiles } from './files.ts';
@@ -49,6 +50,8 @@ export interface Store {
   instant: () => string;
   /** How far the machine's clock is behind `instant`, in milliseconds. */
   clockBehindMs: () => number;
+  /** Whether the time jumped ahead, so that nothing is written, and by how much; and the owner's word that it is right. */
+  ahead: { readonly ms: number; confirm: () => void };
   /** Random lowercase hex digits for an id. */
   randomHex: (digits: number) => string;
   /** The bytes of all blobs on this disk that rows name. Read anew after each commit. */
@@ -162,7 +165,7 @@ async function openLocked(
   const { writer, checkpointer } = openWriter(
     { folder, database, read, log },
     {
-      refusal: () => presence.refusal() ?? reserve.refusal(),
+      refusal: () => presence.refusal() ?? reserve.refusal() ?? steady.refusal(),
       onDurable: () => {
         lastHead = headOf(database);
         head?.record(lastHead);
@@ -187,12 +190,13 @@ async function openLocked(
     clock,
     instant: () => steady.instant(),
     clockBehindMs: () => steady.behindMs,
+    ahead: steady.ahead,
     randomHex: (digits) => random(digits / 2).toString('hex'),
     heldBytes,
     freeBytes: reserve.freeBytes,
     logBytes: () => log.bytes,
     emptyLog: () => checkpointer.empty(),
-    failure: () => writer.failure ?? presence.refusal() ?? reserve.refusal(),
+    failure: () => writer.failure ?? presence.refusal() ?? reserve.refusal() ?? steady.refusal(),
     hasFailed: () => writer.failure !== undefined,
     presence,
     head: () => lastHead,
@@ -254,26 +258,75 @@ function recordLock(database: WriteDatabase, lock: FolderLock, known: string | u
 /** Smaller corrections of the machine's clock are not reported. */
 const REPORT_FROM_MS = 1_000;
 
+/** A jump ahead by more than this needs the owner's word, because times in the ledger never go back. */
+const MAX_JUMP_MS = 86_400_000;
+
 /**
  * A clock that never goes backwards, whatever the machine's clock does. Its instants are never before an earlier one or
  * before the last entry of the ledger. A machine clock that is behind is reported once.
+ *
+ * A machine clock that was set ahead while the program ran is not followed until the owner confirms it. It is known by the
+ * time since the machine started. The clock at the opening is trusted, and so is a machine that slept.
  */
 class MonotonicClock {
   readonly #clock: Clock;
+  readonly #lastRecordedAt: () => string | undefined;
+  readonly #reportAhead: (aheadMs: number) => void;
+  /** The time at which the machine started, as the clock had it when it was last trusted. */
+  #startedAt: number;
+  #isAheadReported = false;
+  readonly ahead: Store['ahead'];
   readonly #reportBehind: (behindMs: number) => void;
   #latest: number;
   #isReported = false;
 
-  /** @param latest the last recorded instant, if any. */
-  constructor(clock: Clock, latest: string | undefined, reportBehind: (behindMs: number) => void) {
+  /** @param lastRecordedAt returns the time of the last entry, if any. */
+  constructor(
+    clock: Clock,
+    lastRecordedAt: () => string | undefined,
+    report: { behind: (behindMs: number) => void; ahead: (aheadMs: number) => void },
+  ) {
     this.#clock = clock;
+    this.#lastRecordedAt = lastRecordedAt;
+    const latest = lastRecordedAt();
     this.#latest = latest === undefined ? 0 : Date.parse(latest);
-    this.#reportBehind = reportBehind;
+    this.#reportBehind = report.behind;
+    this.#reportAhead = report.ahead;
+    this.#startedAt = clock.now() - this.#uptime();
+    const aheadMs = () => this.#aheadMs();
+    this.ahead = {
+      get ms() {
+        return aheadMs();
+      },
+      confirm: () => {
+        this.#startedAt = clock.now() - this.#uptime();
+      },
+    };
+  }
+
+  /** Why nothing may be recorded at this time, or undefined. */
+  refusal(): Problem | undefined {
+    return this.#aheadMs() === 0 ? undefined : clockAhead();
+  }
+
+  #uptime(): number {
+    return this.#clock.uptime?.() ?? this.#clock.now();
+  }
+
+  /** How far the machine's clock jumped ahead, if that is too far to be followed; else 0. */
+  #aheadMs(): number {
+    const now = this.#clock.now();
+    const jump = now - this.#uptime() - this.#startedAt;
+    const last = jump > MAX_JUMP_MS ? this.#lastRecordedAt() : undefined;
+    const isAhead = last !== undefined && now - Date.parse(last) > MAX_JUMP_MS;
+    if (isAhead && !this.#isAheadReported) this.#reportAhead(jump);
+    this.#isAheadReported = isAhead;
+    return isAhead ? jump : 0;
   }
 
   /** The current time in ISO 8601; the latest recorded instant while the machine's clock is behind it. */
   instant(): string {
-    const now = this.#clock.now();
+    const now = this.#clock.now() - this.#aheadMs();
     if (now >= this.#latest) {
       this.#latest = now;
       this.#isReported = false;
@@ -291,16 +344,25 @@ class MonotonicClock {
   }
 }
 
+const CLOCK_AHEAD =
+  'The clock of this machine jumped ahead by more than a day, so nothing is recorded: times in the ledger never go back. Correct the clock, or confirm it on the page Overview or with POST /manage/clock.';
+
+function clockAhead(): Problem {
+  return new Problem('clock_ahead', CLOCK_AHEAD);
+}
+
 /** Returns a clock that is never before the last entry of the ledger. */
 function steadyClock(clock: Clock, database: ReadDatabase, warn: Warn): MonotonicClock {
-  const lastRecordedAt = lastEntry(database)?.at;
-  const steady = new MonotonicClock(clock, lastRecordedAt, (behindMs) =>
-    warn(
-      { behind_ms: behindMs },
-      'The clock of this machine is behind the last recorded time. Correct it. Until then, new records get the last recorded time.',
-    ),
-  );
-  if (lastRecordedAt !== undefined) steady.instant();
+  const lastRecordedAt = () => lastEntry(database)?.at;
+  const steady = new MonotonicClock(clock, lastRecordedAt, {
+    behind: (behindMs) =>
+      warn(
+        { behind_ms: behindMs },
+        'The clock of this machine is behind the last recorded time. Correct it. Until then, new records get the last recorded time.',
+      ),
+    ahead: (aheadMs) => warn({ ahead_ms: aheadMs }, CLOCK_AHEAD),
+  });
+  if (lastRecordedAt() !== undefined) steady.instant();
   return steady;
 }
 

@@ -219,6 +219,12 @@ export const DEFAULT_SETTINGS: Settings = {
   smtp: null,
 };
 
+export const clockSchema = namedObject('Clock', {
+  now: instantSchema,
+  /** How far it jumped ahead while the node ran, if that must be confirmed; else 0. */
+  ahead_seconds: z.int().min(0),
+});
+
 const sharingModeSchema = z.enum(['off', 'read', 'contribute']);
 export type SharingMode = z.output<typeof sharingModeSchema>;
 export const sharingSchema = z

@@ -2,6 +2,11 @@
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
+  /**
+   * Milliseconds since the machine started, also those in which it slept. Setting the time does not change it. A clock without
+   * it is trusted.
+   */
+  uptime?(): number;
   /** Resolves after `ms`, or when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }

@@ -117,6 +117,8 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   removeOldFolder: 'move',
   readSharing: STATE,
   setSharing: { none: 'Every simulated node is shared for readers.' },
+  readClock: STATE,
+  confirmClock: { none: 'The simulated clock is trusted.' },
   readAddresses: STATE,
   readUpdates: STATE,
   readRoundPause: STATE,

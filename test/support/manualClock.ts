@@ -11,9 +11,21 @@ export class ManualClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   readonly #waiting: { ms: number; seen: () => void }[] = [];
   #now: number;
+  /** How far it was set ahead of the time that passed. */
+  #setAhead = 0;
 
   constructor(start = '2026-11-20T10:00:00.000Z') {
     this.#now = Date.parse(start);
+  }
+
+  uptime(): number {
+    return this.#now - this.#setAhead;
+  }
+
+  /** Sets the time without letting any pass, as a person or a wrong time server does. */
+  set(ms: number): void {
+    this.#now += ms;
+    this.#setAhead += ms;
   }
 
   now(): number {

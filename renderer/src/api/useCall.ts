@@ -120,6 +120,7 @@ const OUTDATED_READS = {
   retryDelivery: ['listDeliveries'],
 
   changeSettings: ['readSettings', 'readAddresses', 'readAuthorities'],
+  confirmClock: ['readClock', 'readStatus'],
   setSharing: ['readSharing', 'readAddresses'],
   createInvitation: ['listInvitations'],
   revokeInvitation: ['listInvitations'],

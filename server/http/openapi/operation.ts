@@ -310,6 +310,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
 const CHANGING: readonly ProblemCode[] = [
   'foreign_origin',
   'storage_failed',
+  'clock_ahead',
   'archive_read_only',
   'disk_nearly_full',
   'shutting_down',

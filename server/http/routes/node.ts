@@ -4,6 +4,7 @@ import type { RequestedSettings, Settings } from '../../../shared/node/settings.
 import { Problem } from '../../../shared/problems.ts';
 import type { Addresses } from '../../../shared/routes/node/manage.ts';
 import type { RouteName } from '../../../shared/routes.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Alerts } from '../../alerts/alerts.ts';
 import { escapeHtml } from '../../html.ts';
@@ -69,7 +70,16 @@ export function nodeHandlers(services: NodeServices) {
     tls,
     publicAddress,
   } = services;
+  const readClock = () => ({
+    now: instantOf(store.clock.now()),
+    ahead_seconds: Math.floor(store.ahead.ms / 1_000),
+  });
   return {
+    readClock: () => ok(readClock()),
+    confirmClock: () => {
+      store.ahead.confirm();
+      return ok(readClock());
+    },
     readHealth: () => ok({ status: 'up' }),
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await changeSettings(body)),

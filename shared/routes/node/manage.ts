@@ -12,6 +12,7 @@ import {
   sessionProofSchema,
 } from '../../node/owner.ts';
 import {
+  clockSchema,
   settingsChangeSchema,
   settingsSchema,
   sharingChangeSchema,
@@ -168,6 +169,20 @@ export const manageRoutes = {
     body: jsonBody(sharingChangeSchema),
     responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
     problems: ['port_taken'],
+  }),
+  readClock: manageRoute({
+    method: 'GET',
+    path: '/manage/clock',
+    summary: 'Read whether the clock jumped ahead, so that nothing is recorded',
+    responses: { 200: { description: 'The time of the machine', schema: clockSchema } },
+  }),
+  confirmClock: manageRoute({
+    method: 'POST',
+    path: '/manage/clock',
+    summary: 'Confirm that a clock that jumped ahead is right',
+    description: 'From then on, records get its time. Times in the ledger never go back.',
+    body: NO_BODY,
+    responses: { 200: { description: 'The time of the machine', schema: clockSchema } },
   }),
   readAddresses: manageRoute({
     method: 'GET',
