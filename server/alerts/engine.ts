@@ -41,8 +41,8 @@ export interface AlertServices {
   settings: SettingsStore;
   diffs: Pick<Diffs, 'comparisonOf' | 'comparisonWith'>;
   noise: Pick<Noise, 'check'>;
-  /** Checks a source now. */
-  recheck: (source: string) => Promise<void>;
+  /** Checks a source now. Resolves when its page is drawn too, if that is asked for. */
+  recheck: (source: string, options: { withPage: boolean }) => Promise<void>;
   passages: Pick<Passages, 'change' | 'hasWords'>;
   post: Post;
   log: Log;
@@ -215,7 +215,10 @@ class Confirmer {
     for (const [source, found] of Map.groupBy(due, ({ event }) => events.get(event)?.source.id)) {
       signal.throwIfAborted();
       const open = found.filter((each) => !this.#isSettled(each));
-      const isFetched = source !== undefined && open.length > 0 && (await this.#fetch(source, signal));
+      // Only a change of a drawn page is judged by the page.
+      const withPage = open.some(({ event }) => events.get(event)?.observer !== SELF);
+      const isFetched =
+        source !== undefined && open.length > 0 && (await this.#fetch(source, withPage, signal));
       for (const each of found) await this.#settle(each, events.get(each.event), isFetched, signal);
     }
     const next = nextConfirmationAt(store.read);
@@ -229,9 +232,9 @@ class Confirmer {
   }
 
   /** Returns false if the source cannot be fetched now: an extra alert is better than a missing one. */
-  async #fetch(source: string, signal: AbortSignal): Promise<boolean> {
+  async #fetch(source: string, withPage: boolean, signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#services.recheck(source);
+      await this.#services.recheck(source, { withPage });
       return sourceById(this.#services.store.read, source)?.last_error === null;
     } catch (error) {
       if (signal.aborted || (error instanceof Problem && error.code === 'shutting_down')) throw error;

@@ -8,7 +8,6 @@ import {
   startChromium,
 } from './chromium.ts';
 import { type DrawnPage, type DrawOptions, drawPage } from './drawPage.ts';
-import type { BrowserConnection } from './protocol.ts';
 
 /** There is no browser on this machine, or it does not start. */
 export class NoBrowserError extends Error {
@@ -37,19 +36,33 @@ export function chromiumIn(profiles: string): StartBrowser {
   };
 }
 
+/** One start of the browser. */
+interface Run {
+  browser: Promise<RunningBrowser>;
+  /** The pages that it drew or draws. */
+  pages: number;
+  /** The pages that it draws now. */
+  drawing: number;
+  idle?: NodeJS.Timeout;
+  ended?: Promise<void>;
+}
+
 /** Starts a browser when a page is to be drawn, and ends it when none is any more. */
 export class ClosedBrowser {
   readonly #start: StartBrowser;
   readonly #log: Log;
-  #running: Promise<RunningBrowser> | undefined;
-  #pages = 0;
-  #drawing = 0;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #maxPages: number;
+  /** The browser that draws the next page. */
+  #current: Run | undefined;
+  /** All that were not ended: one that was replaced first draws the pages that it has begun. */
+  readonly #runs = new Set<Run>();
   #isClosed = false;
 
-  constructor(start: StartBrowser, log: Log) {
+  /** @param maxPages a browser is replaced after this many pages */
+  constructor(start: StartBrowser, log: Log, maxPages = MAX_PAGES) {
     this.#start = start;
     this.#log = log;
+    this.#maxPages = maxPages;
   }
 
   /**
@@ -59,71 +72,79 @@ export class ClosedBrowser {
    * PageTooLargeError; the signal's reason.
    */
   async draw(options: DrawOptions): Promise<DrawnByBrowser> {
-    clearTimeout(this.#idle);
-    this.#drawing += 1;
-    this.#pages += 1;
-    let running: RunningBrowser | undefined;
+    if (this.#isClosed) throw new NoBrowserError();
+    const run = this.#runForPage();
+    clearTimeout(run.idle);
+    run.drawing += 1;
+    run.pages += 1;
     try {
-      running = await this.#browser();
+      const running = await run.browser;
       const page = await drawPage(running, options);
       const { name, version, environment } = running;
       return { ...page, browser: { name, version }, environment };
     } catch (error) {
-      // What hangs or crashed in it goes with the browser, unless it draws other pages.
-      if (running && this.#drawing === 1) await this.#end();
+      // What hangs or crashed in it goes with the browser, once the other pages that it draws are drawn.
+      this.#retire(run);
       throw error;
     } finally {
-      this.#drawing -= 1;
-      if (this.#drawing === 0)
-        if (this.#pages >= MAX_PAGES || this.#isClosed) await this.#end();
-        else this.#idle = after(IDLE_MS, () => this.#end());
+      run.drawing -= 1;
+      if (run.drawing === 0)
+        if (run !== this.#current || run.pages >= this.#maxPages || this.#isClosed) await this.#end(run);
+        else run.idle = after(IDLE_MS, () => this.#end(run));
     }
   }
 
   /** Ends the browser, also while it draws. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#end();
+    await Promise.all([...this.#runs].map((run) => this.#end(run)));
   }
 
-  #browser(): Promise<RunningBrowser> {
-    if (this.#isClosed) return Promise.reject(new NoBrowserError());
-    this.#running ??= this.#started();
-    return this.#running;
+  #runForPage(): Run {
+    if (this.#current && this.#current.pages < this.#maxPages) return this.#current;
+    const run: Run = { browser: this.#started(), pages: 0, drawing: 0 };
+    this.#current = run;
+    this.#runs.add(run);
+    // A browser that ended by itself is replaced.
+    inBackground(async () => {
+      const running = await run.browser.catch(() => undefined);
+      await running?.connection.gone;
+      await this.#end(run);
+    });
+    return run;
   }
 
   async #started(): Promise<RunningBrowser> {
     try {
       const running = await this.#start();
       if (running === null) throw new NoBrowserError();
-      const { connection } = running;
       if (isUnsandboxed)
         this.#log.warn(
           {},
           'The node runs as root, so the browser that draws pages runs without its sandbox.',
         );
-      // A browser that ended by itself is replaced.
-      inBackground(() => connection.gone.then(() => this.#forget(connection)));
       return running;
     } catch (error) {
-      this.#running = undefined;
       if (error instanceof NoBrowserError) throw error;
       this.#log.error({ error }, 'The browser that draws pages did not start');
       throw new NoBrowserError(error);
     }
   }
 
-  async #forget(gone: BrowserConnection): Promise<void> {
-    const current = await this.#running?.catch(() => undefined);
-    if (current?.connection === gone) await this.#end();
+  #retire(run: Run): void {
+    if (this.#current === run) this.#current = undefined;
   }
 
-  async #end(): Promise<void> {
-    clearTimeout(this.#idle);
-    const running = this.#running;
-    this.#running = undefined;
-    this.#pages = 0;
-    const browser = await running?.catch(() => undefined);
+  #end(run: Run): Promise<void> {
+    this.#retire(run);
+    clearTimeout(run.idle);
+    run.ended ??= this.#endBrowser(run);
+    return run.ended;
+  }
+
+  async #endBrowser(run: Run): Promise<void> {
+    const browser = await run.browser.catch(() => undefined);
     await browser?.close();
+    this.#runs.delete(run);
   }
 }

@@ -94,8 +94,12 @@ export interface Collection {
   capturePage(url: string): Promise<PageCapture>;
   /** Fetches addresses that a drawn page asked for; each that is not watched becomes a paused source. */
   fetchMissing(urls: readonly string[]): Promise<CollectionResult>;
-  /** Checks a source now, after the rounds before it. @throws Problem `unknown_source`, `shutting_down` */
-  recheck(id: string): Promise<void>;
+  /**
+   * Checks a source now, beside a running round, and draws its page. Waits for the page only if asked to.
+   *
+   * @throws Problem `unknown_source`, `shutting_down`
+   */
+  recheck(id: string, options: { withPage: boolean }): Promise<void>;
   /**
    * Fetches an address once as any visitor gets it, for a peer, and stores nothing.
    *
@@ -170,6 +174,7 @@ export function openCollection(config: CollectionConfig): Collection {
     deriver,
     log,
   });
+  config.settings.onChange(() => pages.wake());
   const draws = new Draws({ store, settings, browser });
   const ageRule = new AgeRule(store, log);
   let newVersionListener: NewVersionListener = () => {};
@@ -181,7 +186,7 @@ export function openCollection(config: CollectionConfig): Collection {
     profiles,
     settings,
     follow: (keys, signal) => follower.follow(keys, signal),
-    capturePage: async (page, signal) => (await pages.capture(page, signal))?.event ?? null,
+    capturePage: async (page, signal, isFirst) => (await pages.capture(page, signal, isFirst))?.event ?? null,
     onRound: () => ageRule.soon(),
     onNewVersion: (sourceKey, event) => newVersionListener(sourceKey, event),
   });
@@ -230,13 +235,9 @@ export function openCollection(config: CollectionConfig): Collection {
     },
     draws,
     capturePage: capturePageNow,
-    async recheck(id) {
+    async recheck(id, { withPage }) {
       if (closing.signal.aborted) throw shuttingDown();
-      await collector.collect(() => chooseSources(store, [id]), {
-        startedBy: 'schedule',
-        signal: closing.signal,
-        progress: () => {},
-      });
+      await collector.recheck(() => chooseSources(store, [id]), { signal: closing.signal, withPage });
       if (closing.signal.aborted) throw shuttingDown();
     },
     async fetchMissing(urls) {

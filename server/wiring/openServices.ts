@@ -324,7 +324,7 @@ function openOutgoing(
       diffs,
       passages,
       noise,
-      recheck: (source) => collection.recheck(source),
+      recheck: (source, options) => collection.recheck(source, options),
       post,
       log,
       network,

@@ -9,7 +9,7 @@ import { EVERYTHING } from '../../shared/collection/noise.ts';
 import type { ProblemDocument } from '../../shared/problems.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { page, ScriptedWeb, stall } from '../support/network/scriptedWeb.ts';
 import { DERIVING } from '../support/node.ts';
 import { AlertingNode, closeAll, dataOf } from './support.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
@@ -102,6 +102,21 @@ describe('a change that is to be confirmed', () => {
     await again.untilDelivered('sent');
     expect(web.requests('/fee')).toHaveLength(3);
     expect(sentTo(receiver)).toMatchObject([{ kind: 'event', title: 'Fee has changed' }]);
+  });
+
+  test('is fetched a second time while a round waits for another host', async () => {
+    const { clock, receiver, alerting, web, source } = await opened('100', '40', '40');
+    web.script('/slow', stall);
+    const slow = await alerting.watch(web.url('/slow', 'localhost'), { name: 'Slow' });
+    await alerting.alert({ number: { below: 50 }, confirm: true }, [receiver.target]);
+    await alerting.check([source.id]);
+    await clock.sleeperOf(30_000);
+    await alerting.node.sendJson('POST', '/manage/collections', { sources: [slow.id] });
+    await web.asked('/slow');
+    await clock.jump(30_000);
+    await alerting.untilDelivered('sent');
+    expect(web.requests('/fee')).toHaveLength(3);
+    expect(web.requests('/slow')).toHaveLength(1);
   });
 
   test('does not alert if it was undone, nor about that, and alerts once about another that matches too', async () => {

@@ -20,6 +20,7 @@ import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../pr
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { readObject } from './archiveGate.ts';
+import { CaptureQueue } from './captureQueue.ts';
 import {
   NoSpaceForPageError,
   type PageChange,
@@ -60,45 +61,33 @@ export interface PageToCapture {
 export class PageCapturer {
   readonly #services: PageServices;
   readonly #closing = new AbortController();
-  readonly #capturing = new Map<number, Promise<RecordedPageCapture | null>>();
-  #active = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue: CaptureQueue<RecordedPageCapture>;
 
   constructor(services: PageServices) {
     this.#services = services;
+    this.#queue = new CaptureQueue({
+      concurrency: () => services.settings().page_concurrency,
+      capture: (page, signal) => this.#capture(page, AbortSignal.any([signal, this.#closing.signal])),
+    });
   }
 
   /**
-   * Captures the page of a source. Resolves to null if it could not be drawn, which the source then says. A page whose
-   * capture is running or waiting is not captured twice.
+   * Captures the page of a source in its turn, or before those that nobody waits for. Resolves to null if it could not be
+   * drawn, which the source then says.
    */
-  capture(page: PageToCapture, signal: AbortSignal): Promise<RecordedPageCapture | null> {
-    const { key } = page.source;
-    const running = this.#capturing.get(key);
-    if (running) return running;
-    const capture = this.#inTurn(() =>
-      this.#capture(page, AbortSignal.any([signal, this.#closing.signal])),
-    ).finally(() => this.#capturing.delete(key));
-    this.#capturing.set(key, capture);
-    return capture;
+  capture(page: PageToCapture, signal: AbortSignal, isFirst = false): Promise<RecordedPageCapture | null> {
+    return this.#queue.add(page, signal, isFirst);
+  }
+
+  /** Starts captures that wait, if the settings allow more at once. */
+  wake(): void {
+    this.#queue.startNext();
   }
 
   /** Ends the captures that run and forgets those that wait. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled(this.#capturing.values());
-  }
-
-  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    while (this.#active >= this.#services.settings().page_concurrency)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#active += 1;
-    try {
-      return await work();
-    } finally {
-      this.#active -= 1;
-      this.#waiting.shift()?.();
-    }
+    await this.#queue.idle();
   }
 
   async #capture(page: PageToCapture, signal: AbortSignal): Promise<RecordedPageCapture | null> {

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { BROWSER } from '../../../shared/collection/event.ts';
 import type { PageCapture, RecordedPage } from '../../../shared/collection/page.ts';
 import type { PageError } from '../../../shared/collection/source.ts';
@@ -94,25 +93,30 @@ export async function recordPage(
   );
   try {
     const sizes = new Map<string, number>();
-    const digestOf = new Map<Buffer, string>();
-    const keep = async (bytes: Buffer) => {
+    const keep = async (bytes: Buffer): Promise<string> => {
       const object = await receiver.receive(oneChunk(bytes), bytes.length);
       const { sha256 } = object;
-      digestOf.set(bytes, sha256);
-      if (kept.has(sha256)) return object.discard();
+      if (kept.has(sha256)) {
+        await object.discard();
+        return sha256;
+      }
       kept.set(sha256, object);
       sizes.set(sha256, bytes.length);
       const { isStored, reservation } = await object.keep();
       // The space is counted by the row from now on; the few milliseconds until then are not worth holding it.
       reservation?.release();
       if (!isStored) throw new NoSpaceForPageError();
+      return sha256;
     };
-    for (const bytes of Object.values(outputs)) await keep(bytes);
+    const digests = {
+      document: await keep(outputs.document),
+      text: await keep(outputs.text),
+      picture: await keep(outputs.picture),
+    };
     for (const { body, requestBody } of page.parts) {
       if (body) await keep(body);
       if (requestBody) await keep(requestBody);
     }
-    const digests = mapOutputs(outputs, (bytes) => hash('sha256', bytes, 'hex'));
     const change = await compare(digests);
     const recorded = await store.write((database) => {
       const now = store.instant();
@@ -289,15 +293,6 @@ export function previousOutputs(
     picture: page?.picture ?? null,
     eventPicture: pictureOfLastEvent(read, sourceKey) ?? null,
   };
-}
-
-function mapOutputs<Key extends string>(
-  outputs: Record<Key, Buffer>,
-  map: (bytes: Buffer) => string,
-): Record<Key, string> {
-  return Object.fromEntries(
-    Object.entries(outputs).map(([name, bytes]) => [name, map(bytes as Buffer)]),
-  ) as Record<Key, string>;
 }
 
 const MAX_TITLE = 300;

@@ -25,8 +25,17 @@ interface RoundOptions {
   startedBy: 'schedule' | 'owner';
   signal: AbortSignal;
   progress: (done: number, total: number) => void;
-  /** Whether pages are drawn whatever `capture` of their source says. */
+  /** Whether pages are drawn whatever `capture` of their source says. Somebody waits for them, so they are drawn first. */
   asPages?: boolean;
+}
+
+/** A round after its checks. */
+interface CheckedRound {
+  result: CollectionResult;
+  /** The events of the pages drawn so far. */
+  pageEvents: number[];
+  /** Resolves when all its pages are drawn. */
+  drawn: Promise<unknown>;
 }
 
 interface CollectorServices extends CheckServices {
@@ -34,7 +43,7 @@ interface CollectorServices extends CheckServices {
   /** Called at the end of a round with the keys of the checked sources that are followed. */
   follow: (sourceKeys: readonly number[], signal: AbortSignal) => Promise<void>;
   /** Captures the page of a source after its check. Resolves to the id of the event, if there is one. */
-  capturePage: (page: PageToCapture, signal: AbortSignal) => Promise<number | null>;
+  capturePage: (page: PageToCapture, signal: AbortSignal, isFirst: boolean) => Promise<number | null>;
   /** Called after a round and after the pages that it drew. */
   onRound?: () => void;
   /** Called when a check brought a new version: with the key of the source and the event. */
@@ -46,11 +55,12 @@ export const MIN_HOSTS_FOR_OFFLINE = 3;
 /** The number of checks that are started before the event loop gets a turn. */
 const BATCH = 50;
 
-/** Runs rounds one after another, so that no source is requested twice at the same time. */
+/** Runs rounds one after another. No source is requested twice at the same time. */
 export class Collector {
   readonly #services: CollectorServices;
+  readonly #checking = new SourceTurns();
+  readonly #running = new Set<Promise<unknown>>();
   #last: Promise<unknown> = Promise.resolve();
-  readonly #drawing = new Set<Promise<unknown>>();
 
   constructor(services: CollectorServices) {
     this.#services = services;
@@ -63,27 +73,95 @@ export class Collector {
    * drawn after the checks; the next round does not wait for them.
    */
   async collect(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
-    const round = this.#last.then(async () => {
-      const started = new Round(this.#services, options);
-      return { result: await started.run(choose), pages: started.pages };
-    });
-    this.#last = round.catch(() => {});
-    const { result, pages } = await round;
-    const drawn = Promise.all(pages);
-    this.#drawing.add(drawn);
-    try {
-      const events = (await drawn).filter((event) => event !== null);
-      return { ...result, events: [...result.events, ...events].sort((left, right) => left - right) };
-    } finally {
-      this.#drawing.delete(drawn);
-      this.#services.onRound?.();
-    }
+    const { result, pageEvents, drawn } = await this.#inTurn(choose, options);
+    // Other pages may be drawn before those of a round that was cancelled.
+    await untilAborted(drawn, options.signal);
+    return { ...result, events: [...result.events, ...pageEvents].sort((left, right) => left - right) };
+  }
+
+  /** Like `collect`, but the pages are drawn later, and their events are not in the result. */
+  async check(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
+    const { result, drawn } = await this.#inTurn(choose, options);
+    this.#logFailure(drawn);
+    return result;
+  }
+
+  /** Checks sources beside the running rounds, and follows no links. */
+  async recheck(
+    choose: () => SourceToCheck[],
+    { signal, withPage }: { signal: AbortSignal; withPage: boolean },
+  ): Promise<void> {
+    const options = { startedBy: 'schedule', signal, progress: () => {} } as const;
+    const { drawn } = await this.#run(choose, { ...options, isExtra: true, drawsFirst: withPage });
+    if (withPage) await untilAborted(drawn, signal);
+    else this.#logFailure(drawn);
   }
 
   /** Resolves when no round is running and no page is being drawn. */
   async idle(): Promise<void> {
     await this.#last;
-    await Promise.allSettled(this.#drawing);
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+  }
+
+  #inTurn(choose: () => SourceToCheck[], options: RoundOptions): Promise<CheckedRound> {
+    const { asPages = false } = options;
+    const round = this.#last.then(() =>
+      this.#run(choose, { ...options, isExtra: false, drawsFirst: asPages }),
+    );
+    this.#last = round.catch(() => {});
+    return round;
+  }
+
+  async #run(choose: () => SourceToCheck[], options: OneRoundOptions): Promise<CheckedRound> {
+    const round = new Round(this.#services, this.#checking, options);
+    const result = await this.#track(round.run(choose));
+    const drawn = this.#track(Promise.all(round.pages).finally(() => this.#services.onRound?.()));
+    return { result, pageEvents: round.pageEvents, drawn };
+  }
+
+  #track<Result>(work: Promise<Result>): Promise<Result> {
+    this.#running.add(work);
+    const ended = () => this.#running.delete(work);
+    work.then(ended, ended);
+    return work;
+  }
+
+  /** Nobody waits for these pages. */
+  #logFailure(drawn: Promise<unknown>): void {
+    drawn.catch((error: unknown) => this.#services.log.error({ error }, 'A page could not be recorded'));
+  }
+}
+
+/** Lets checks of the same source run one after another. */
+class SourceTurns {
+  readonly #last = new Map<number, Promise<unknown>>();
+
+  /** Runs a check after those of the same source. If the signal is aborted before, it runs at once, to end itself. */
+  async run(key: number, signal: AbortSignal, check: () => Promise<void>): Promise<void> {
+    for (let last = this.#last.get(key); last && !signal.aborted; last = this.#last.get(key))
+      await untilAborted(last, signal);
+    const running = check();
+    const settled = running.catch(() => {});
+    this.#last.set(key, settled);
+    try {
+      await running;
+    } finally {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    }
+  }
+}
+
+/** Resolves when the work ends, or when the signal is aborted. */
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const over = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { signal: over.signal });
+  });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -104,9 +182,17 @@ export function chooseSources(
   });
 }
 
+interface OneRoundOptions extends RoundOptions {
+  /** Whether it runs beside another round. The next round follows what it brings. */
+  isExtra: boolean;
+  /** Whether its pages are drawn before those that nobody waits for. */
+  drawsFirst: boolean;
+}
+
 class Round {
   readonly #services: CollectorServices;
-  readonly #options: RoundOptions;
+  readonly #checking: SourceTurns;
+  readonly #options: OneRoundOptions;
   readonly #result: CollectionResult = {
     checked: 0,
     unchanged: 0,
@@ -121,14 +207,16 @@ class Round {
   /** The keys of the checked sources whose links are followed. */
   readonly #followed: number[] = [];
   /** The pages that are drawn after the checks of their sources. */
-  readonly pages: Promise<number | null>[] = [];
+  readonly pages: Promise<void>[] = [];
+  readonly pageEvents: number[] = [];
   #id = 0;
   /** Whether the round has enough hosts to detect a fault of the node's own network. */
   #canDetectOffline = false;
   #anyAnswered = false;
 
-  constructor(services: CollectorServices, options: RoundOptions) {
+  constructor(services: CollectorServices, checking: SourceTurns, options: OneRoundOptions) {
     this.#services = services;
+    this.#checking = checking;
     this.#options = options;
   }
 
@@ -171,7 +259,7 @@ class Round {
 
   /** Starts all checks in batches, so that the event loop is not blocked. The rate limiter delays their requests. */
   async #checkAll(chosen: readonly SourceToCheck[]): Promise<PromiseSettledResult<void>[]> {
-    const { progress } = this.#options;
+    const { progress, signal } = this.#options;
     const checks: Promise<void>[] = [];
     let done = 0;
     const onDone = () => {
@@ -179,7 +267,7 @@ class Round {
       progress(done, chosen.length);
     };
     for (const [index, { key, url }] of chosen.entries()) {
-      const check = this.#check({ key, url }, onDone);
+      const check = this.#checking.run(key, signal, () => this.#check({ key, url }, onDone));
       // Avoids an unhandled rejection. `allSettled` reports the failure.
       check.catch(() => {});
       checks.push(check);
@@ -210,7 +298,7 @@ class Round {
       const event = check.recorded.events.at(-1);
       if (check.recorded.isNewVersion && event !== undefined)
         this.#services.onNewVersion?.(checked.key, event);
-      if (checked.follow && check.error === null) this.#followed.push(checked.key);
+      if (checked.follow && check.error === null && !this.#options.isExtra) this.#followed.push(checked.key);
       if (check.page) this.#capture(check.page);
     } catch (error) {
       if (signal.aborted) return onDone();
@@ -222,7 +310,10 @@ class Round {
   }
 
   #capture(page: PageToCapture): void {
-    const capture = this.#services.capturePage(page, this.#options.signal);
+    const { signal, drawsFirst } = this.#options;
+    const capture = this.#services.capturePage(page, signal, drawsFirst).then((event) => {
+      if (event !== null) this.pageEvents.push(event);
+    });
     // Avoids an unhandled rejection. The caller of the round gets the failure.
     capture.catch(() => {});
     this.pages.push(capture);

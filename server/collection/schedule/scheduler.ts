@@ -49,7 +49,7 @@ const MAX_STEP_MS = 2_000;
 
 /**
  * Checks sources when they are due. A source that was due several times while the machine slept or the node was closed
- * is checked once. Rounds do not overlap.
+ * is checked once. Rounds do not overlap, and none waits for the pages of those before it to be drawn.
  */
 export class Scheduler {
   readonly #services: SchedulerServices;
@@ -126,7 +126,7 @@ export class Scheduler {
     if (await this.#isPaused()) return POLL_INTERVAL_MS;
     if (await this.#postponeInactive()) return 0;
     if (this.#mustCatchUp) await this.#spreadOverdue();
-    await collector.collect(() => this.#due(), {
+    await collector.check(() => this.#due(), {
       startedBy: 'schedule',
       signal: this.#abort.signal,
       progress: () => {},
