@@ -1,5 +1,13 @@
 import { inBackground } from '../../runtime/background.ts';
-import type { PageToCapture } from './pages.ts';
+import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import type { CheckedDocument } from './webGate.ts';
+
+/** A page that is to be captured, after the check of its source. */
+export interface PageToCapture {
+  source: SourceRow;
+  retrieval: number;
+  document: CheckedDocument;
+}
 
 interface QueueServices<Result> {
   /** How many captures run at once. */

@@ -20,7 +20,7 @@ import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../pr
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { readObject } from './archiveGate.ts';
-import { CaptureQueue } from './captureQueue.ts';
+import { CaptureQueue, type PageToCapture } from './captureQueue.ts';
 import {
   NoSpaceForPageError,
   type PageChange,
@@ -29,7 +29,7 @@ import {
   recordPage,
   recordPageError,
 } from './recordPage.ts';
-import { type CheckedDocument, WebGate } from './webGate.ts';
+import { WebGate } from './webGate.ts';
 
 interface PageServices {
   store: Store;
@@ -49,13 +49,6 @@ export const PARTS_PER_HOST = 6;
 const MAX_PART_MS = 15_000;
 const COMPARE_MS = 15_000;
 const MAX_DOCUMENT_BYTES = 50_000_000;
-
-/** A page that is to be captured, after the check of its source. */
-export interface PageToCapture {
-  source: SourceRow;
-  retrieval: number;
-  document: CheckedDocument;
-}
 
 /** Captures pages, a few at once, so that no source waits for the page of another. */
 export class PageCapturer {

@@ -14,7 +14,7 @@ import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
-import type { PageToCapture } from '../pages/pages.ts';
+import type { PageToCapture } from '../pages/captureQueue.ts';
 import { loginOfCheck } from '../profiles/logins.ts';
 import type { ProfileSession, Profiles } from '../profiles/profiles.ts';
 import {

@@ -14,7 +14,7 @@ import {
 } from '../../store/sqlite/collection/sources.ts';
 import { isStorageFailure } from '../../store/storageErrors.ts';
 import { randomFraction, type Store } from '../../store/store.ts';
-import type { PageToCapture } from '../pages/pages.ts';
+import type { PageToCapture } from '../pages/captureQueue.ts';
 import { LoginMissingError } from '../profiles/profiles.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import { type CheckServices, checkSource, type SourceCheck } from './checkSource.ts';
