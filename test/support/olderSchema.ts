@@ -33,9 +33,12 @@ export async function giveOlderSchema(dataFolder: string, number: number, change
     const triggers = named('trigger');
     for (const { name } of triggers) database.exec(`DROP TRIGGER ${name}`);
     for (const { name } of named('table')) {
-      const columns = (database.pragma(`main.table_info(${name})`) as { name: string }[])
-        .map((column) => column.name)
-        .join(', ');
+      const columnsOf = (schema: string) =>
+        (database.pragma(`${schema}.table_info(${name})`) as { name: string }[]).map((column) => column.name);
+      const known = new Set(columnsOf('newer'));
+      // A later version keeps something else there.
+      if (!columnsOf('main').every((column) => known.has(column))) continue;
+      const columns = columnsOf('main').join(', ');
       database.exec(`INSERT OR REPLACE INTO main.${name} (${columns}) SELECT ${columns} FROM newer.${name}`);
     }
     for (const { sql } of triggers) database.exec(sql);
