@@ -108,6 +108,7 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   bringBack: 'bringBack',
   readObjectPlaces: 'loseCopy',
   readSession: OF_WINDOW,
+  openSession: CREDENTIALS,
   readSettings: 'restart',
   changeSettings: ['offload', 'timestamp', 'tls'],
   readStorage: 'every ten steps',

@@ -13,7 +13,7 @@ import { problemOf } from '../support/archive/packs.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { archiveWithSecrets, type SecretArchive, showAll, withholdAll } from './support.ts';
+import { archiveWithSecrets, builtInterface, type SecretArchive, showAll, withholdAll } from './support.ts';
 
 let archive: SecretArchive;
 let changed: Event;
@@ -293,7 +293,7 @@ describe('with all secrets withheld', () => {
         file,
         Buffer.from(await (await ask(`/api/cases/${archive.ownCase}/bag`)).arrayBuffer()),
       );
-      return runHere(['verify', file]);
+      return runHere(['verify', file], undefined, { rendererFolder: await builtInterface() });
     };
     expect(await bag(asVisitor)).toMatchObject({ code: 0 });
     expect(await bag(asOwner)).toMatchObject({ code: 0 });

@@ -24,7 +24,7 @@ let clockOffset = 0;
 let opening: Promise<void> | undefined;
 let refusal: ProblemDocument | undefined;
 /** The code with which a sign-in link opened this page, until the node has taken or refused it. */
-let code = takeCode();
+let code = 'window' in globalThis ? takeCode() : undefined;
 
 /** Why the sign-in link that opened this page was refused. */
 export function signInRefusal(): ProblemDocument | undefined {
