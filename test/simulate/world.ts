@@ -227,8 +227,12 @@ export class World {
   }
 
   /** Opens the archive in another folder for a look, and closes it again. */
-  async look<Result>(folder: string, use: (node: Client) => Promise<Result>): Promise<Result> {
-    const running = await openNode(this.#config(folder));
+  async look<Result>(
+    folder: string,
+    use: (node: Client) => Promise<Result>,
+    config: Partial<NodeConfig> = {},
+  ): Promise<Result> {
+    const running = await openNode({ ...this.#config(folder), ...config });
     try {
       return await use(new Client(running.url, await readFile(running.tokenFile, 'utf8'), this.figures));
     } finally {
