@@ -10,7 +10,6 @@ import { isDigest } from '../../shared/values/digestPattern.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
-import { READ_SIZE } from '../dump/dumpFile.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import {
   type ChecksumFile,
@@ -30,6 +29,9 @@ import {
 import { type Finding, finding } from './report.ts';
 import type { BagSource, ZippedBag } from './verifyBag.ts';
 import { FolderContents, walkFolder } from './walkFolder.ts';
+
+/** A dump is read in pieces of this size. */
+const READ_SIZE = 1_048_576;
 
 export interface VerifyInput {
   paths: readonly string[];

@@ -42,6 +42,8 @@ function sessionReady(): Promise<void> {
  * then gets another one.
  */
 export async function fetchSignedIn(address: string, init: RequestInit): Promise<Response> {
+  // Outside a page, as in tests of what pages do, nobody is signed in.
+  if (!('window' in globalThis)) return fetch(address, init);
   if (new URL(address, window.location.origin).origin !== window.location.origin) return fetch(address, init);
   return withToken(
     (headers) => fetch(address, { ...init, headers: { ...plainHeaders(init.headers), ...headers } }),
