@@ -24,8 +24,8 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     hint: 'Watch the final URL that a browser shows.',
   },
   redirect_refused: {
-    what: 'A redirect from a public to a private address was blocked',
-    hint: 'If this is intended, watch the private address itself, or remove this source and add it again.',
+    what: 'The address leads to a private address, or to something other than http or https, which was blocked',
+    hint: 'If a private address is intended, watch it itself, or remove this source and add it again.',
   },
   tls_error: {
     what: 'The secure connection failed',

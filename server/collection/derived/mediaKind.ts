@@ -55,6 +55,9 @@ export function mediaKind(contentType: string | null, head: Uint8Array): MediaKi
   return type.startsWith('text/') ? 'text' : 'other';
 }
 
+/** Readers of PDF accept its header within the first 1,024 bytes. Some programs write a mark or empty lines before it. */
+const PDF_AFTER_BLANKS = /^[\s\0\xef\xbb\xbf]{1,1019}%PDF-/;
+
 const MAGIC: readonly (readonly [MediaKind, string])[] = [
   ['pdf', '%PDF-'],
   ['image', '\x89PNG\r\n\x1a\n'],
@@ -68,6 +71,7 @@ const MAGIC: readonly (readonly [MediaKind, string])[] = [
 function kindByMagic(head: Uint8Array): MediaKind | undefined {
   const text = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (/^RIFF....WEBP/s.test(text)) return 'image';
+  if (PDF_AFTER_BLANKS.test(Buffer.from(head.subarray(0, 1024)).toString('latin1'))) return 'pdf';
   return MAGIC.find(([, start]) => text.startsWith(start))?.[0];
 }
 

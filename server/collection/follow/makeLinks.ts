@@ -265,6 +265,8 @@ function readXmlFeed(text: string, url: string, links: LinkCollector): boolean {
         if (isImplied && item && (field === 'link' || field === 'guid')) item[field] = '';
         if (bases.at(-1)?.depth === depth) bases.pop();
         depth -= 1;
+        // The document was cut off.
+        if (isImplied && depth === 0) links.stop();
         field = undefined;
         const name = given.replace(OWN_PREFIX, '');
         if (!item || (name !== 'item' && name !== 'entry')) return;
@@ -383,6 +385,8 @@ function readXml(text: string, links: LinkCollector): string | undefined {
       },
       onclosetag(_name, isImplied) {
         const name = open.pop();
+        // The document was cut off.
+        if (isImplied && open.length === 0) links.stop();
         if (name !== 'loc' || address === undefined) return;
         // The document ends within the address.
         if (isImplied) return;

@@ -281,7 +281,8 @@ interface FileKind {
 const HEAD_BYTES = 1_024;
 const MAX_MEDIA_TYPE = 300;
 const SIGNATURES: readonly (readonly [RegExp, FileKind])[] = [
-  [/^%PDF-/, { kind: 'pdf', mediaType: 'application/pdf' }],
+  // A mark or empty lines may be before it.
+  [/^[\s\0\xef\xbb\xbf]{0,1019}%PDF-/, { kind: 'pdf', mediaType: 'application/pdf' }],
   [/^\x89PNG\r\n\x1a\n/, { kind: 'picture', mediaType: 'image/png' }],
   [/^\xff\xd8\xff/, { kind: 'picture', mediaType: 'image/jpeg' }],
   [/^GIF8[79]a/, { kind: 'picture', mediaType: 'image/gif' }],

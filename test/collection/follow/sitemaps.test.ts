@@ -35,6 +35,16 @@ describe('sitemaps', () => {
     expect(await foundPaths()).toEqual(['/a', '/b?x=1&y=2']);
   });
 
+  test.each([
+    ['within an address', '<url><loc>http://example.com/c', false],
+    ['between addresses', '', false],
+    ['not at all', '</urlset>', true],
+  ])('a sitemap that is cut off %s says so', async (_where, end, complete) => {
+    const source = await followed(xml(urlset('/a', '/b').replace('</urlset>', end)), { kind: 'sitemap' });
+    expect(await foundPaths()).toEqual(['/a', '/b']);
+    expect(source.follow_run).toMatchObject({ complete });
+  });
+
   test('the sitemaps of an index are fetched, whichever of them fails, and again although the index is the same', async () => {
     const index = `<sitemapindex>${['/1.xml.gz', '/2.xml', '/missing.xml', '/bomb.xml.gz']
       .map((path) => `<sitemap><loc>${web.url(path)}</loc></sitemap>`)

@@ -54,3 +54,15 @@ test('ignores a text type for a PDF or an image, but not a more specific type', 
   expect(kindOf('text/plain', 'GIF89a')).toBe('image');
   expect(kindOf('application/json', 'GIF89a')).toBe('json');
 });
+
+test.each([
+  ['a mark', '\xef\xbb\xbf%PDF-1.7'],
+  ['empty lines', '\r\n\n  %PDF-1.4'],
+])('a PDF may begin with %s', (_what, head) => {
+  expect(mediaKind('application/octet-stream', Buffer.from(head, 'latin1'))).toBe('pdf');
+  expect(mediaKind('text/html', Buffer.from(head, 'latin1'))).toBe('pdf');
+});
+
+test('a text about PDF files is none', () => {
+  expect(mediaKind('text/plain', Buffer.from('They begin with %PDF-1.7'))).toBe('text');
+});
