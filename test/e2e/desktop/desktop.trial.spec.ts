@@ -213,16 +213,17 @@ test.describe(`The desktop app, ${runtime}`, () => {
     await test.step('shows the alerts for this desktop', async () => {
       // Electron has no API to read notifications.
       if (app.kind === 'Electron') return;
-      const sent = await page.evaluate(async () => {
+      const token = (await readFile(join(profile, 'archive', 'owner-token'), 'utf8')).trim();
+      const sent = await page.evaluate(async (bearer) => {
         const post = async (path: string, body: object) => {
-          const headers = { 'Content-Type': 'application/json' };
+          const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${bearer}` };
           const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
           return (await answer.json()) as { id: string; deliveries?: { state: string }[] };
         };
         const rule = { name: 'Fees', when: {}, to: [{ kind: 'desktop' }], every: 'at_once' };
         const { id } = await post('/manage/alerts', rule);
         return (await post(`/manage/alerts/${id}/test`, {})).deliveries?.map(({ state }) => state);
-      });
+      }, token);
       expect(sent).toEqual(['sent']);
       const shown = await app.evaluate((electron) =>
         (electron as unknown as { Notification: { shown: { title: string }[] } }).Notification.shown.map(

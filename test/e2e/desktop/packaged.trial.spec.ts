@@ -72,7 +72,7 @@ test.describe('The packaged app', () => {
       'renderer/{src,evidence}/**/*.{ts,tsx}',
     );
     expect(imported.length).toBeGreaterThan(50);
-    const transitive = ['@exodus/bytes', 'entities', 'react-remove-scroll', 'router', 'undici'];
+    const transitive = ['@exodus/bytes', 'entities', 'react-remove-scroll', 'router'];
     const [ofNode = '', ofPages = ''] = ['main', 'renderer'].map((part) =>
       readFileSync(join(app.extracted, `out/${part}/licences.txt`), 'utf8'),
     );
