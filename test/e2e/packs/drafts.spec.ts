@@ -105,7 +105,9 @@ test('a draft whose first answer was lost is neither created twice nor overwritt
   await test.step('a draft that is discarded while it is saved for the first time is gone', async () => {
     const answer = await holdRequests(page, 'POST', '**/manage/drafts');
     await page.goto('/assemble');
-    const asked = page.waitForRequest((request) => request.method() === 'POST');
+    const asked = page.waitForRequest(
+      (request) => request.method() === 'POST' && request.url().endsWith('/manage/drafts'),
+    );
     await titleOf(page).fill('Discarded');
     await asked;
     await page.getByRole('button', { name: 'Start over' }).click();
