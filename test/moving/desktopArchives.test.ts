@@ -4,13 +4,10 @@ import { Archives } from '../../electron/archives.ts';
 import type { Preferences } from '../../electron/preferences.ts';
 import { createArchive } from '../../server/moving/archivePlace.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { asked, forget } from '../support/electronDouble.ts';
 import { temporaryFolder } from '../support/node.ts';
 
-const asked = vi.hoisted(() => ({ relaunch: 0, quit: 0, errors: [] as string[] }));
-vi.mock('electron', () => ({
-  app: { relaunch: () => (asked.relaunch += 1), quit: () => (asked.quit += 1) },
-  dialog: { showErrorBox: (title: string) => asked.errors.push(title) },
-}));
+vi.mock('electron', () => import('../support/electronDouble.ts'));
 
 let folder: string;
 let archives: Archives;
@@ -20,7 +17,7 @@ beforeEach(async () => {
   const parent = await temporaryFolder();
   folder = join(parent, 'archive');
   await createArchive(folder, systemClock);
-  Object.assign(asked, { relaunch: 0, quit: 0, errors: [] });
+  forget();
   changes.length = 0;
   const preferences = {
     current: { recent: [] },
@@ -32,7 +29,7 @@ beforeEach(async () => {
 test('of two moves at once one is refused, and the other ends as if it were alone', async () => {
   const answers = await Promise.all([archives.move(`${folder}-1`), archives.move(`${folder}-2`)]);
   expect(answers).toEqual([null, expect.stringContaining('is being')]);
-  expect(asked).toEqual({ relaunch: 1, quit: 1, errors: [] });
+  expect(asked).toMatchObject({ relaunch: 1, quit: 1, errors: [] });
   expect(changes).toEqual([expect.objectContaining({ archive: `${folder}-1` })]);
   expect(await archives.move(`${folder}-3`)).toBe('The archive is being moved.');
 });

@@ -5,32 +5,12 @@ import { NAV_GROUPS } from '../../renderer/src/components/layout/Navigation.tsx'
 import { directMatches } from '../../renderer/src/components/layout/Palette.tsx';
 import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
 import { PAGE_PATHS, SETTING_PAGES } from '../../shared/node/pages.ts';
+import { asked, forget, type MenuEntry } from '../support/electronDouble.ts';
 
-interface Item {
-  label?: string;
-  submenu?: Item[];
-  click?: (item: { checked: boolean }) => void;
-}
-
-const shown: Item[][] = [];
-vi.mock('electron', () => ({
-  app: { name: 'Strongroom', on: () => undefined, quit: () => undefined },
-  Menu: {
-    buildFromTemplate: (items: Item[]) => shown.push(items),
-    setApplicationMenu: () => undefined,
-  },
-  Tray: class {
-    setToolTip(): void {}
-    setContextMenu(): void {}
-    on(): void {}
-  },
-  nativeImage: { createFromDataURL: () => ({ resize: () => ({}) }) },
-  dialog: { showOpenDialog: async () => ({ filePaths: [] }) },
-  shell: { openPath: () => undefined, openExternal: () => undefined },
-}));
+vi.mock('electron', () => import('../support/electronDouble.ts'));
 
 afterEach(() => {
-  shown.length = 0;
+  forget();
   vi.restoreAllMocks();
 });
 
@@ -50,13 +30,13 @@ async function addressesBehind(setUp: (windows: DesktopWindows) => void): Promis
     openAnother: async () => undefined,
   };
   setUp(windows as DesktopWindows);
-  const click = (items: Item[]) => {
+  const click = (items: MenuEntry[]) => {
     for (const { submenu, click: clicked } of items) {
       clicked?.({ checked: true });
       click(submenu ?? []);
     }
   };
-  for (const items of shown.splice(0)) click(items);
+  for (const items of asked.menus) click(items);
   return addresses;
 }
 
