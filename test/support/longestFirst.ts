@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long. If one of them began last, one processor would idle meanwhile. */
 const LONG = [
-  /\/(hostile|hugeLists|killed\w+|bucket|checkout)\.(trial\.)?test\.ts$/,
+  /\/(hostile|hugeLists|killed\w+|bucket|checkout|forgeries|simulate|everyWay|lyingPeer)\.(trial\.)?test\.ts$/,
   /\/test\/copies\//,
   /\/cli\/serve\.test\.ts$/,
   /\/(loadedTimeline|deriver|importSources|largeRound)\.test\.ts$/,
