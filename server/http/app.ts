@@ -76,7 +76,10 @@ export function createApp(config: AppConfig): Express {
       const spec = ROUTE_SPECS[name];
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, request.path, spec.access);
-        if (visitor.session && visitor.sessionNeedsUseUpdate) secrets.sessions.note(visitor.session);
+        if (visitor.session) {
+          if (visitor.sessionNeedsUseUpdate) secrets.sessions.note(visitor.session);
+          secrets.sessions.follow(visitor.session, response);
+        }
         if (spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner)
           await gate.enter(request, response, spec.memoryMb);
         const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;

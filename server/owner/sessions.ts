@@ -7,6 +7,7 @@ import {
   verify,
 } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import {
   type OwnerSession,
@@ -150,6 +151,8 @@ export class OwnerSessions {
   readonly #log: Log;
   readonly #updating = new Set<string>();
   readonly #challenges = new Set<string>();
+  /** The responses that are being sent to each session. */
+  readonly #responses = new Map<string, Set<ServerResponse>>();
   /** Part of the tokens of all sessions: they are invalid after a restart. */
   readonly #run: string;
 
@@ -240,10 +243,22 @@ export class OwnerSessions {
     return { items: items.map((item) => ({ ...item, current: item.id === current })), total };
   }
 
-  /** Ends a session; its tokens are invalid from now on. @throws Problem `not_found` */
+  /** Has the end of a session end this response too. A stream of events would otherwise go on for as long as it is read. */
+  follow(id: string, response: ServerResponse): void {
+    const open = this.#responses.get(id) ?? new Set();
+    this.#responses.set(id, open.add(response));
+    response.once('close', () => {
+      open.delete(response);
+      if (open.size === 0 && this.#responses.get(id) === open) this.#responses.delete(id);
+    });
+  }
+
+  /** Ends a session; its tokens are invalid from now on, and what is being sent to it stops. @throws Problem `not_found` */
   async end(id: string): Promise<void> {
-    if (await this.#store.write((database) => removeSession(database, id))) return;
-    throw new Problem('not_found', 'There is no such session; it may have ended.');
+    if (!(await this.#store.write((database) => removeSession(database, id))))
+      throw new Problem('not_found', 'There is no such session; it may have ended.');
+    // The answer to the request that ends its own session has not begun.
+    for (const response of this.#responses.get(id) ?? []) if (response.headersSent) response.destroy();
   }
 
   /** Uses the challenge up, and returns the public key if the signature is its own. */

@@ -93,6 +93,30 @@ describe('a session', () => {
     });
   });
 
+  test('has no stream of events after its end', async () => {
+    const node = await openTestNode({ clock: new ManualClock() });
+    const page = await signIn(node);
+    const [session] = await sessionsOf(node, page);
+    const streams = await Promise.all([
+      node.fetch('/manage/stream', { headers: page.headers }),
+      node.fetch(page.ticketed('/api/events/stream')),
+    ]);
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const ended = streams.map((stream) => stream.text().catch(() => 'cut off'));
+    expect((await node.fetchAsOwner(`/manage/sessions/${session?.id}`, { method: 'DELETE' })).status).toBe(
+      204,
+    );
+    expect(await Promise.all(ended)).toEqual(['cut off', 'cut off']);
+
+    const other = await signIn(node);
+    const stream = await node.fetch('/manage/stream', { headers: other.headers });
+    const cut = stream.text().catch(() => 'cut off');
+    expect((await node.fetch('/manage/session', { method: 'DELETE', headers: other.headers })).status).toBe(
+      204,
+    );
+    expect(await cut).toBe('cut off');
+  });
+
   test('is replaced when its page signs in again', async () => {
     const node = await openTestNode({ clock: new ManualClock() });
     const first = await signIn(node);
