@@ -8,8 +8,8 @@ export interface DecodedText {
 const SEEN_BYTES = 512;
 
 /**
- * Decodes the bytes of a text file without guessing: by its byte order mark, as UTF-16 if every second byte of its beginning is
- * null, as UTF-8, or in the encoding that it declares. Undefined if it is in none of them.
+ * Decodes the bytes of a text file without guessing: by its byte order mark, as UTF-16 if every second byte of its beginning
+ * is null, as UTF-8, or in the encoding that it declares. Returns undefined if none of these fits.
  */
 export function decodeTextFile(bytes: Uint8Array, declared?: string): DecodedText | undefined {
   const marked = markedEncoding(bytes) ?? utf16Without(bytes);

@@ -20,8 +20,8 @@ const MAX_PACK_FILE_BYTES = 134_217_728;
 const CASE_FILE = 'data/case.json';
 
 /**
- * What is in a bag and proves itself: evidence files, pack files, proofs and timestamps are verified as what they are, and
- * the bag of a case by its seal. Manifests alone say nothing, since whoever changes a file writes them anew.
+ * Verifies the files in a bag that can be verified by themselves: evidence files, pack files, proofs and timestamps, and the
+ * bag of a case by its seal. Manifests prove nothing: someone who changes a file can write them again.
  */
 export class BagContents {
   readonly #bag: BagSource;

@@ -29,7 +29,7 @@ export function parseTlogProof(text: string): TlogProof | undefined {
 export interface ProofSubject {
   /** The ledger entry, in JSON. */
   entry: string;
-  /** What the entry recorded; absent if that is not at hand. */
+  /** What the entry recorded; absent if it is not known. */
   record?: Uint8Array;
   /** The salt in hex with which the record was sealed. */
   salt?: string | undefined;

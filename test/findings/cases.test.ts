@@ -181,7 +181,7 @@ describe('the bag of a case', () => {
       await writeFile(at(path), before);
     }
     expect(await readFile(at(evidence), 'utf8')).toBe(genuine);
-    // Nothing but the seal covers the index. Without it, the bag is the word of whoever has it.
+    // Nothing but the seal covers the index. Without it, anyone could have written the bag.
     await writeFile(at('index.html'), 'Another story');
     await writeManifests(root);
     const sealed = await verify(root);

@@ -75,7 +75,7 @@ test('what a peer withholds or gives up and this node has otherwise is only prop
   expect([proposed, withheld, released]).toEqual([2, undefined, undefined]);
   expect(await statusOf(node, OURS)).toBe(200);
   expect(await withheldAt(node)).toEqual([]);
-  // The peer goes, and nothing of it is left.
+  // The peer is removed with all its proposals.
   expect((await node.fetchAsOwner(`/manage/peers/${peer.id}`, { method: 'DELETE' })).status).toBe(204);
   expect(await statusOf(node, OURS)).toBe(200);
   expect((await node.fetch(`/api/packs/${pack}`)).status).toBe(200);

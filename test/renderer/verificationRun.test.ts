@@ -3,7 +3,7 @@ import { VerificationRun, type VerificationState } from '../../renderer/src/page
 import type { VerifyReply, VerifyRequest } from '../../renderer/src/pages/verify/verify.worker.ts';
 import { WorkerPool } from '../../renderer/src/pages/verify/workerPool.ts';
 
-/** A worker that answers when it is told to. */
+/** A worker that answers on command. */
 class HeldWorker {
   onmessage: ((event: { data: VerifyReply }) => void) | null = null;
   onerror: (() => void) | null = null;

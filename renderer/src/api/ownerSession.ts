@@ -179,8 +179,8 @@ export async function readyAddress(address: string): Promise<string> {
 }
 
 /**
- * Gives each link to data its ticket while it is clicked. Its address stays as it is, for whoever copies it, and the
- * ticket is a fresh one.
+ * Adds a fresh ticket to each link to data while it is clicked. The address of the link does not change, so it can be
+ * copied without a ticket.
  */
 export function giveTicketsToLinks(): void {
   for (const type of ['click', 'auxclick']) document.addEventListener(type, giveTicket, { capture: true });

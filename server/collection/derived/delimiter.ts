@@ -1,7 +1,7 @@
 /** The delimiters of CSV that are recognised, the usual one first. */
 export const DELIMITERS = [',', ';', '\t', '|'] as const;
 
-/** A first line with which spreadsheets are told the delimiter. It is none of the table. */
+/** A first line that states the delimiter for spreadsheets. It is not part of the table. */
 const STATED = /^\ufeff?"?sep=(.)"?[^\S\r\n]*(?:\r\n?|\n|$)/i;
 /** How much of a file shows its delimiter. */
 const SEEN_CHARACTERS = 10_000;

@@ -74,7 +74,7 @@ async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequ
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
-  // And after it, so that nothing of it that the peer withholds is left out.
+  // Again after the mirror, for what was withheld meanwhile.
   if (!tally.shouldStop) await followWithheld(mirroring);
   if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   if (!tally.shouldStop && request.packs) await followDeposits(mirroring);

@@ -93,7 +93,7 @@ export const KNOWN: Commands = new Map([
   ['mkbibsubscript', command(1, '$_{#1}$')],
 ]);
 
-/** Commands whose argument is an address, a path or a text in which every character stands for itself. */
+/** Commands whose argument is an address, a path or a text that has no commands. */
 export const VERBATIM: ReadonlySet<string> = new Set([
   'url',
   'nolinkurl',

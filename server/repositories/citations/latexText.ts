@@ -187,7 +187,7 @@ class Conversion {
     return '';
   }
 
-  /** Sets an accent on the letter that follows, in braces or not. A sign in place of a letter stands for itself. */
+  /** Sets an accent on the letter that follows, in braces or not. A sign in place of a letter is kept. */
   #accented(value: string, start: number, accent: string, depth: number): [string, number] | undefined {
     if (start >= value.length || depth >= MAX_DEPTH) return undefined;
     const [argument, end] = argumentAt(value, start);

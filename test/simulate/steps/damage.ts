@@ -47,7 +47,7 @@ export const damageSteps = {
       return `${checked} objects`;
     },
   },
-  /** Damages stored bytes, and gets them back from a copy, from the peer, or from whoever has them still. */
+  /** Damages stored bytes, and repairs them from a copy or from the peer. */
   damageAndRepair: {
     weight: 4,
     can: (world) => held(world).length > 0,

@@ -54,8 +54,8 @@ export function emptyVerification(): VerificationState {
 }
 
 /**
- * One verification: its files, its workers and its look-ups. What it finds is its own, so nothing of it is shown any more
- * once it was closed, whatever is still being read then.
+ * One verification: its files, its workers and its look-ups. After it is closed, none of its findings are shown, even if
+ * files are still being read.
  */
 export class VerificationRun {
   readonly #show: (change: Partial<VerificationState>) => void;

@@ -31,8 +31,8 @@ import {
   type WarcServices,
 } from '../capture.ts';
 import type { OpenBytes } from './decompress.ts';
-import { resolveRevisit, type SpooledRecord } from './readRecord.ts';
 import { type FileDescription, type PendingCaptures, readWarcFile } from './readWarcFile.ts';
+import { resolveRevisit, type SpooledRecord } from './revisits.ts';
 
 export interface WarcImport {
   /** Opens the files, compressed or not. They are read as if they were one. */

@@ -1,16 +1,5 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
 import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
-import {
-  type CaptureSpool,
-  captureByMoment,
-  captureByPayload,
-  captureByRecord,
-  captureOfObject,
-  type ReferredCapture,
-  type SpooledCapture,
-} from '../../../store/sqlite/collection/captures.ts';
-import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { isRedirect } from '../../fetch/fetchObject.ts';
 import {
   ByteSource,
@@ -24,7 +13,6 @@ import {
   transferCodingsOf,
 } from '../../fetch/httpMessage.ts';
 import { detectPageLabel } from '../../record/quality/judgePage.ts';
-import { normalizeUrl, sourceIdOf } from '../../sources/sources.ts';
 import {
   type CapturedAnswer,
   errorOfStatus,
@@ -34,13 +22,14 @@ import {
 } from '../capture.ts';
 import { bytesOf, discardPayload, type Payload, readPayload, splitHead } from './httpMessage.ts';
 import type { WarcRecord } from './readWarc.ts';
-
-/** The capture that a revisit refers to. */
-interface RevisitReference {
-  record: string | null;
-  url: string | null;
-  at: string | null;
-}
+import type { RevisitReference } from './revisits.ts';
+import {
+  DigestVerifier,
+  formatDigest,
+  isDigestOfNothing,
+  parseStatedDigest,
+  type StatedDigest,
+} from './statedDigest.ts';
 
 /** A record that holds a capture or refers to one. */
 export interface CaptureRecord {
@@ -184,7 +173,7 @@ const DECODABLE: ReadonlySet<string> = new Set(['chunked', 'gzip', 'x-gzip', 'de
 
 /**
  * Removes the transfer codings that a head names from its body. Many tools write a body that they have decoded already, and
- * keep the head. So the body is taken as it is unless it has the form of its coding; nothing of it is dropped in silence.
+ * keep the head. So the body is taken as it is unless it has the form of its coding. No bytes are dropped.
  * Some tools state the digest of the body with its chunks, others without.
  *
  * @throws RefusedCaptureError; MalformedHttpError; TruncatedBodyError. The body is discarded then.
@@ -341,202 +330,4 @@ function reasonOf(error: unknown): CaptureRefusal | undefined {
 /** Removes the angle brackets that ids have, and that some tools put around addresses too. */
 export function stripAngleBrackets(text: string): string {
   return text.trim().replace(/^<(.*)>$/, '$1');
-}
-
-/** The part of a record that is spooled between reading and recording it. */
-export interface SpooledRecord {
-  url: string;
-  /** Null for a revisit, and for a redirect without its body. */
-  bytes: number | null;
-  answer: CapturedAnswer | null;
-  refersTo: RevisitReference | null;
-  concurrent: string[];
-}
-
-/** Limit on following revisits that refer to revisits. */
-const MAX_HOPS = 8;
-
-/**
- * Finds the capture that a revisit refers to: by record id, by address and time, or by payload digest, preferably at the
- * same address; first in the same file, then among all captures imported before. Many tools record a page under `http`
- * and refer to it under `https`, so both are tried. If the revisit states a digest and that of a capture is known, they
- * must match.
- *
- * @returns undefined if no capture is found; 'digest_mismatch' if the digests of all that were found differ.
- */
-export function resolveRevisit(
-  spool: CaptureSpool,
-  archive: ReadDatabase,
-  revisit: SpooledCapture,
-  hops = 0,
-): ReferredCapture | 'digest_mismatch' | undefined {
-  const { refersTo, url } = JSON.parse(revisit.record) as SpooledRecord;
-  if (!refersTo || hops > MAX_HOPS) return undefined;
-  let isMismatch = false;
-  let hasFollowed = false;
-  const matching = (found: ReferredCapture | 'digest_mismatch' | undefined) => {
-    const isWrong = found === 'digest_mismatch' || (found && contradicts(revisit.payload_digest, found));
-    if (isWrong) isMismatch = true;
-    return isWrong ? undefined : (found as ReferredCapture | undefined);
-  };
-  for (const spooled of candidatesInFile(spool, revisit, refersTo, url)) {
-    if (spooled === undefined || spooled.n === revisit.n) continue;
-    const isRevisit = spooled.sha256 === null;
-    // One revisit is followed, not each: the number of ways would grow exponentially.
-    if (isRevisit && hasFollowed) continue;
-    hasFollowed ||= isRevisit;
-    const found = matching(
-      isRevisit ? resolveRevisit(spool, archive, spooled, hops + 1) : referredOf(spooled),
-    );
-    if (found) return found;
-  }
-  for (const candidate of candidatesInArchive(archive, revisit, refersTo, url)) {
-    const found = matching(candidate);
-    if (found) return found;
-  }
-  return isMismatch ? 'digest_mismatch' : undefined;
-}
-
-function* candidatesInFile(
-  spool: CaptureSpool,
-  { source, payload_digest }: SpooledCapture,
-  { record, url, at }: RevisitReference,
-  own: string,
-): Generator<SpooledCapture | undefined> {
-  if (record !== null) yield spool.byRecord(record);
-  if (at !== null) for (const address of inBothSchemes(url ?? own)) yield spool.byMoment(address, at);
-  if (payload_digest === null) return;
-  yield spool.byPayload(payload_digest, source);
-  yield spool.byPayload(payload_digest);
-}
-
-function* candidatesInArchive(
-  archive: ReadDatabase,
-  { source, payload_digest }: SpooledCapture,
-  { record, url, at }: RevisitReference,
-  own: string,
-): Generator<ReferredCapture | undefined> {
-  if (record !== null) yield captureByRecord(archive, record);
-  if (at !== null)
-    for (const address of inBothSchemes(url ?? own)) yield captureByMoment(archive, address, at);
-  if (payload_digest === null) return;
-  yield captureByPayload(archive, payload_digest, source);
-  yield captureByPayload(archive, payload_digest);
-  const [algorithm, hex = ''] = payload_digest.split(':');
-  if (algorithm === 'sha256') yield captureOfObject(archive, hex);
-}
-
-/** Returns the source ids of an address and of the same address under the other scheme. */
-function inBothSchemes(url: string): [string, string] {
-  const other = url.startsWith('https:') ? `http:${url.slice(6)}` : `https:${url.slice(5)}`;
-  return [sourceIdOf(url), sourceIdOf(normalizeUrl(other))];
-}
-
-function referredOf({ sha256, payload_digest, record }: SpooledCapture): ReferredCapture | undefined {
-  const { answer, bytes } = JSON.parse(record) as SpooledRecord;
-  return sha256 === null || answer === null || bytes === null
-    ? undefined
-    : { ...answer, sha256, bytes, payload_digest };
-}
-
-function contradicts(stated: string | null, { sha256, payload_digest }: ReferredCapture): boolean {
-  if (stated === null) return false;
-  const known = [payload_digest, `sha256:${sha256}`].filter((digest) => digest !== null);
-  const [algorithm] = stated.split(':');
-  const comparable = known.filter((digest) => digest.split(':')[0] === algorithm);
-  return comparable.length > 0 && !comparable.includes(stated);
-}
-
-/** A digest stated in a record (WARC-Block-Digest, WARC-Payload-Digest), for example `sha1:<base32>`. */
-interface StatedDigest {
-  algorithm: string;
-  /** In lowercase hex; null if the value is too short for the algorithm, so that nothing matches it. */
-  hex: string | null;
-}
-
-/** Digest lengths in bytes, by algorithm name without hyphens. */
-const ALGORITHMS: Readonly<Record<string, number>> = {
-  md5: 16,
-  sha1: 20,
-  sha256: 32,
-  sha384: 48,
-  sha512: 64,
-};
-const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
-
-/**
- * Parses a stated digest in hex, base32 or base64 (RFC 4648); undefined if there is none, or its algorithm or form is
- * unknown: then it is not compared, because it may be right.
- */
-function parseStatedDigest(field: string | undefined): StatedDigest | undefined {
-  const [, name = '', value = ''] = /^\s*([\w-]+):(\S+)\s*$/.exec(field ?? '') ?? [];
-  const algorithm = name.toLowerCase().replace('-', '');
-  const bytes = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
-  const hex = bytes === undefined ? undefined : toHex(value, bytes);
-  return hex === undefined ? undefined : { algorithm, hex };
-}
-
-function toHex(value: string, bytes: number): string | null | undefined {
-  // No form is shorter than base64.
-  if (value.length < Math.ceil((bytes * 8) / 6)) return null;
-  // Longer than any padding makes it. The patterns below take quadratic time on long values.
-  if (value.length > 4 * bytes) return undefined;
-  if (value.length === 2 * bytes && /^[0-9a-f]+$/i.test(value)) return value.toLowerCase();
-  const plain = value.replace(/=+$/, '');
-  if (plain.length === Math.ceil((bytes * 8) / 6) && /^[\w+/-]+$/.test(plain))
-    return Buffer.from(plain, 'base64').toString('hex');
-  const digits = plain.toLowerCase();
-  if (digits.length !== Math.ceil((bytes * 8) / 5) || !/^[a-z2-7]+$/.test(digits)) return undefined;
-  let hex = '';
-  let bits = 0;
-  let held = 0;
-  for (const digit of digits) {
-    held = (held << 5) | BASE32.indexOf(digit);
-    bits += 5;
-    if (bits < 8) continue;
-    bits -= 8;
-    hex += ((held >> bits) & 0xff).toString(16).padStart(2, '0');
-    held &= (1 << bits) - 1;
-  }
-  return hex;
-}
-
-/** Formats a digest as `algorithm:hex`, the form in which captures are looked up. */
-function formatDigest({ algorithm, hex }: StatedDigest): string | null {
-  return hex === null ? null : `${algorithm}:${hex}`;
-}
-
-/** Whether a stated digest is that of no bytes at all. */
-function isDigestOfNothing(stated: StatedDigest | undefined): boolean {
-  return stated !== undefined && createHash(stated.algorithm).digest('hex') === stated.hex;
-}
-
-/** Hashes bytes as they pass and compares them with a stated digest, if there is one. */
-class DigestVerifier {
-  readonly #stated: StatedDigest | undefined;
-  readonly #hash: Hash | undefined;
-
-  constructor(stated: StatedDigest | undefined) {
-    this.#stated = stated;
-    this.#hash = stated && createHash(stated.algorithm);
-  }
-
-  through(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    return this.#hash ? hashing(chunks, this.#hash) : chunks;
-  }
-
-  /** Returns whether the bytes match the stated digest; true if none is stated. Call once, after all bytes passed. */
-  matches(): boolean {
-    return this.#hash === undefined || this.#hash.digest('hex') === this.#stated?.hex;
-  }
-}
-
-async function* hashing(
-  chunks: AsyncIterable<Uint8Array>,
-  hash: Hash,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const chunk of chunks) {
-    hash.update(chunk);
-    yield chunk;
-  }
 }

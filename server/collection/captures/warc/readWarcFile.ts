@@ -12,14 +12,9 @@ import {
 } from '../capture.ts';
 import { decompress, gzipMembers, isGzip, type OpenBytes } from './decompress.ts';
 import { discardPayload, type Payload, splitHead } from './httpMessage.ts';
-import {
-  type CaptureRecord,
-  type RecordServices,
-  readRecord,
-  type SpooledRecord,
-  stripAngleBrackets,
-} from './readRecord.ts';
+import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
 import type { WarcRecord } from './readWarc.ts';
+import type { SpooledRecord } from './revisits.ts';
 
 /** Captures that were read from a file and are not recorded yet. */
 export interface PendingCaptures {
