@@ -12,7 +12,7 @@ export class PeerError extends Error {
   readonly kind: 'unreachable' | 'stalled' | 'failing';
   /** The status of the response, if there was one. */
   readonly status: number | undefined;
-  /** The problem document of a response that says why bytes are not given. */
+  /** The problem document of a response that has one. */
   readonly problem: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
@@ -253,11 +253,11 @@ export class PeerClient {
       request.once('response', (response) => {
         const { statusCode: status = 0 } = response;
         if (status === 200) return resolve(response);
-        if (status !== 451 && status !== 410) {
+        if (!response.headers['content-type']?.startsWith(PROBLEM_TYPE)) {
           response.destroy();
           return reject(this.#refusal(status, path));
         }
-        // Bytes that are withheld or were given up. The response says why.
+        // It says why: for one, that bytes are withheld or were given up.
         readProblem(response).then((problem) => reject(this.#refusal(status, path, problem)), reject);
       });
       request.end(body);
@@ -333,6 +333,7 @@ class Slots {
   }
 }
 
+const PROBLEM_TYPE = 'application/problem+json';
 const MAX_PROBLEM_BYTES = 65_536;
 
 /** Reads a problem document; undefined if it is none. The deadline of the response bounds the time. */

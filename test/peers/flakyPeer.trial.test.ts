@@ -64,14 +64,12 @@ async function stateOf(node: TestNode): Promise<State> {
     id,
     digest,
   }));
-  const { items } = await read('/api/events?limit=100');
-  // Which of two captures is called the first one depends on which came first: an event is not changed later.
-  const events = [
-    ...items
-      .map(({ sha256, original_observed_at }) => `${String(original_observed_at)} ${String(sha256)}`)
-      .sort(),
-    ...items.map(({ event_type }) => String(event_type)).sort(),
-  ];
+  const events = (await read('/api/events?limit=100')).items
+    .map(
+      ({ sha256, event_type, original_observed_at }) =>
+        `${String(original_observed_at)} ${String(event_type)} ${String(sha256)}`,
+    )
+    .sort();
   const withheld = (await read('/api/withheld')).items.map(({ sha256, reason }) => ({ sha256, reason }));
   return { packs, events, withheld };
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
@@ -198,6 +199,80 @@ for (const [what, path, from, to, reason] of [
       refused: [],
     });
   });
+
+const digestOf = (body: string) => new RegExp(`^/archive/${sha256Of(body)}`);
+
+for (const [fails, lie] of [
+  ['with an error', (_: Buffer, response: ServerResponse) => void response.writeHead(500).end()],
+  ['with other bytes once', undefined],
+] as const)
+  test(`what came after a capture that fails ${fails} is not recorded before it`, async () => {
+    const { peer, sources } = await watchingPeer();
+    const front = await LyingPeer.open(peer.node.url);
+    const node = await openTestNode();
+    const added = await addPeer(node, front.url);
+    let asked = 0;
+    front.lie(digestOf('one'), lie ?? ((body) => (++asked === 1 ? Buffer.from('ONE') : body)));
+    const first = await mirror(node, added, { sources: true });
+    if (lie) expect(first).toMatchObject({ events: 1, refused: [{ reason: 'missing_object', count: 2 }] });
+    else expect(first).toMatchObject({ events: 4, refused: [] });
+    front.tellTheTruth();
+    expect((await mirror(node, added, { sources: true })).refused).toEqual([]);
+    const [here, there] = [
+      await timeline(node, sources[0] ?? ''),
+      await timeline(peer.node, sources[0] ?? ''),
+    ];
+    const kinds = (rows: Row[]) => rows.map(({ event_type, sha256 }) => [event_type, sha256]);
+    expect(kinds(here)).toEqual(kinds(there));
+    await expectVerified(node);
+  });
+
+for (const [what, lie] of [
+  ['says it does not have', (_: Buffer, response: ServerResponse) => void response.writeHead(404).end()],
+  [
+    'says it has not intact',
+    (_: Buffer, response: ServerResponse) =>
+      void response
+        .writeHead(500, { 'Content-Type': 'application/problem+json' })
+        .end('{"code":"blob_damaged"}'),
+  ],
+  ['has with other bytes', () => Buffer.from('ONE')],
+] as const)
+  test(`an object that the peer ${what} holds up no later capture`, async () => {
+    const { peer, sources } = await watchingPeer();
+    const front = await LyingPeer.open(peer.node.url);
+    const node = await openTestNode();
+    const added = await addPeer(node, front.url);
+    front.lie(digestOf('one'), lie);
+    expect(await mirror(node, added, { sources: true })).toMatchObject({
+      events: 2,
+      refused: [{ count: 2 }],
+    });
+    expect(await timeline(node, sources[0] ?? '')).toMatchObject([{ sha256: sha256Of('two') }]);
+    await expectVerified(node);
+  });
+
+test('a page capture is not recorded without a part that failed by an error', async () => {
+  const web = await ScriptedWeb.open();
+  const html = { headers: { 'content-type': 'text/html; charset=utf-8' } };
+  web.script('/', page('<title>One</title><link rel="stylesheet" href="/a.css"><p>One', html));
+  web.script('/a.css', page('p{color:red}', { headers: { 'content-type': 'text/css' } }));
+  const peer = await openCollectingNode();
+  await peer.watch(web.url('/'), { capture: 'page' });
+  await peer.check();
+  const front = await LyingPeer.open(peer.node.url);
+  const node = await openTestNode();
+  const added = await addPeer(node, front.url);
+  front.lie(digestOf('p{color:red}'), (_, response) => void response.writeHead(500).end());
+  const pages = async () => ((await (await node.fetch('/archive/pages')).json()) as { total: number }).total;
+  await mirror(node, added, { sources: true });
+  expect(await pages()).toBe(0);
+  front.tellTheTruth();
+  expect((await mirror(node, added, { sources: true })).refused).toEqual([]);
+  expect(await pages()).toBe(1);
+  expect(await (await node.fetch(`/archive/${sha256Of('p{color:red}')}`)).text()).toBe('p{color:red}');
+  await expectVerified(node);
+});
 
 test('a peer that is gone is asked for no further object', async () => {
   const asked: string[] = [];

@@ -3,6 +3,7 @@ import {
   releasedReasonSchema,
   type WithheldReason,
 } from '../../../shared/node/withheld.ts';
+import type { ProblemCode } from '../../../shared/problems.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -30,6 +31,12 @@ export function notGiven(error: unknown, now: string): NotGiven | undefined {
     reason: releasedReasonSchema.safeParse(reason).data ?? 'owner',
     since: instantSchema.safeParse(since).data ?? now,
   };
+}
+
+/** Whether a peer says that it does not have what was asked for, or not intact. */
+export function isMissingAtPeer(error: unknown): boolean {
+  if (!(error instanceof PeerError)) return false;
+  return error.status === 404 || error.problem?.code === ('blob_damaged' satisfies ProblemCode);
 }
 
 /** Whether the bytes of an object are to be asked for: they are not here, or not known from anybody but another peer. */

@@ -3,7 +3,7 @@ import { BROWSER } from '../../../shared/collection/event.ts';
 import { markedPageSchema, type RecordedPage } from '../../../shared/collection/page.ts';
 import { certificatesOf, type RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
-import { pageIdSchema } from '../../../shared/values/digest.ts';
+import { pageIdSchema, sourceIdSchema } from '../../../shared/values/digest.ts';
 import { recordVersion } from '../../collection/captures/capture.ts';
 import { withHeldCertificates } from '../../collection/record/objectReceiver.ts';
 import { findOrAddPausedSource, sourceIdOf } from '../../collection/sources/sources.ts';
@@ -16,6 +16,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { listOf } from '../peerClient.ts';
+import { isMissingAtPeer } from './absent.ts';
 import { coveredRetrievals, fetchObjects, normalUrl, prove } from './mirrorSources.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { coveredPages, type Mirroring, noSuchList, type Progress } from './remoteLog.ts';
@@ -30,6 +31,7 @@ const listedPage = z.object({
   id: pageIdSchema,
   ledger_entry: z.int().min(1),
   observer: z.string().optional(),
+  source: sourceIdSchema,
 });
 const pageList = z.object({ items: listOf(listedPage) });
 
@@ -37,6 +39,7 @@ const pageList = z.object({ items: listOf(listedPage) });
  * Takes the page captures that a peer made itself, each with its parts. Its record is proven to be in the peer's ledger,
  * and so is each part. Here it is a capture by that peer: what its browser showed has its own sequence of events.
  *
+ * @param stopped the sources of which nothing more may be recorded in this run; gets those of pages that failed by an error
  * @returns how many of them are held now
  * @throws PeerError; the signal's reason
  */
@@ -44,23 +47,35 @@ export async function mirrorPages(
   mirroring: Mirroring,
   selection: true | readonly string[],
   before: Progress,
+  stopped: Set<string>,
 ): Promise<number> {
   const { tally, store } = mirroring;
   let held = 0;
-  for (const source of selection === true ? [undefined] : selection) {
-    for (const { id, ledger_entry } of await newPages(mirroring, source, before.size)) {
+  for (const selected of selection === true ? [undefined] : selection) {
+    for (const { id, source, ledger_entry } of await newPages(mirroring, selected, before.size)) {
       if (tally.shouldStop) return held;
       mirroring.signal.throwIfAborted();
       try {
         if (pageById(store.read, id)) tally.alreadyHeld += 1;
-        else await takePage(mirroring, id, ledger_entry);
+        else if (stopped.has(source)) continue;
+        else if (!(await takePage(mirroring, id, ledger_entry))) {
+          stopped.add(source);
+          continue;
+        }
         held += 1;
       } catch (error) {
+        if (!isSettled(error)) stopped.add(source);
         tally.refuse(refusalOf(error));
       }
     }
   }
   return held;
+}
+
+/** Whether a page is refused for what it is, or the peer does not have it: another run would hardly bring it. */
+function isSettled(error: unknown): boolean {
+  if (!(error instanceof RefusedRecordError)) return isMissingAtPeer(error);
+  return error.reason === 'missing_object' || error.reason === 'missing_reference';
 }
 
 /**
@@ -105,7 +120,8 @@ async function recordedPages({ log, signal }: Mirroring, after: number): Promise
   return recorded;
 }
 
-async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<void> {
+/** Returns false, and records nothing, if an object of the page failed by an error. */
+async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<boolean> {
   const { store, tally } = mirroring;
   const record = await provenPage(mirroring, id, entry);
   const parts = await provenParts(mirroring, record);
@@ -119,6 +135,7 @@ async function takePage(mirroring: Mirroring, id: string, entry: number): Promis
   ]);
   const objects = await fetchObjects(mirroring, wanted);
   try {
+    if (!wanted.every(({ sha256 }) => objects.isSettled(sha256))) return false;
     const isHeld = (sha256: string | null | undefined) => !sha256 || objects.isHeld(sha256);
     // A part whose bytes are missing is left out: the list of requests still names it.
     const kept = parts
@@ -135,6 +152,7 @@ async function takePage(mirroring: Mirroring, id: string, entry: number): Promis
       { reservation: objects.reservation },
     );
     if (event !== null) tally.events += 1;
+    return true;
   } finally {
     await objects.discard();
   }

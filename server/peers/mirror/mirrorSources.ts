@@ -26,10 +26,11 @@ import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { cameFromElsewhere, fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
-import { isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { isMissingAtPeer, isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { coveredPages, type Mirroring, type Progress } from './remoteLog.ts';
 
@@ -46,13 +47,18 @@ const PAGE_SIZES = [100, 10, 1];
  * Takes what a peer retrieved itself, as captures: the peer is the observer, and its time the original one. Each
  * retrieval is proven to be covered by the peer's ledger, and each byte is hashed.
  *
+ * What is recorded of a source is in the order of the peer, because it decides the types of events. After a retrieval that
+ * failed by an error, nothing more of its source is recorded: the next run goes on there.
+ *
  * @param selection the ids of sources, or true for all
+ * @param stopped gets the sources of which nothing more may be recorded in this run
  * @throws PeerError; the signal's reason
  */
 export async function mirrorSources(
   mirroring: Mirroring,
   selection: true | readonly string[],
   before: Progress,
+  stopped: Set<string>,
 ): Promise<Progress> {
   const { tally, log } = mirroring;
   tally.alreadyHeld += before.held;
@@ -63,7 +69,7 @@ export async function mirrorSources(
   for (const source of selection === true ? [undefined] : selection) {
     const selected = { observer: SELF, ...(source !== undefined && { source }) };
     for await (const items of coveredRetrievals(mirroring, selected, before.position + 1)) {
-      held += await takePage(mirroring, items);
+      held += await takePage(mirroring, items, stopped);
       position = Math.max(position, items.at(-1)?.retrieval.id ?? 0);
       mirroring.progress((examined += items.length));
       if (tally.shouldStop) return before;
@@ -108,10 +114,15 @@ async function readPage(mirroring: Mirroring, selected: Readonly<Record<string, 
 }
 
 /** Mirrors the captures of a page in order. Returns how many of them are held now. */
-async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]): Promise<number> {
+async function takePage(
+  mirroring: Mirroring,
+  items: readonly RetrievalProof[],
+  stopped: Set<string>,
+): Promise<number> {
   const { store, tally, peer, signal } = mirroring;
   let held = 0;
-  const wanted: Capture[] = [];
+  const failed = new Set(stopped);
+  const wanted: { source: string; capture: Capture }[] = [];
   for (const item of items) {
     const { retrieval } = item;
     if (retrieval.observer !== SELF || retrieval.sha256 === null || retrieval.bytes === null) continue;
@@ -122,18 +133,34 @@ async function takePage(mirroring: Mirroring, items: readonly RetrievalProof[]):
         held += 1;
         continue;
       }
-      await prove(mirroring, item);
-      wanted.push(captureOf(retrieval, retrieval.sha256, retrieval.bytes, mirroring.maxObjectMb * MEGABYTE));
+      if (failed.has(retrieval.source)) continue;
+      await prove(mirroring, item).catch((error: unknown) => {
+        failed.add(retrieval.source);
+        throw error;
+      });
+      const capture = captureOf(
+        retrieval,
+        retrieval.sha256,
+        retrieval.bytes,
+        mirroring.maxObjectMb * MEGABYTE,
+      );
+      wanted.push({ source: retrieval.source, capture });
     } catch (error) {
       tally.refuse(refusalOf(error));
     }
   }
   signal.throwIfAborted();
-  const objects = await fetchObjects(mirroring, [...wanted, ...wanted.flatMap(certificatesOf)]);
+  const captures = wanted.map(({ capture }) => capture);
+  const objects = await fetchObjects(mirroring, [...captures, ...captures.flatMap(certificatesOf)]);
   try {
-    const kept = wanted
-      .filter(({ sha256 }) => objects.isHeld(sha256))
-      .map((capture) => withHeldCertificates(capture, objects.isHeld));
+    const kept: Capture[] = [];
+    for (const { source, capture } of wanted) {
+      const named = [capture, ...certificatesOf(capture)];
+      if (!named.every(({ sha256 }) => objects.isSettled(sha256))) stopped.add(source);
+      if (stopped.has(source) || !objects.isHeld(capture.sha256)) continue;
+      kept.push(withHeldCertificates(capture, objects.isHeld));
+    }
+    for (const source of failed) stopped.add(source);
     const names = await readNames(
       mirroring,
       kept.map(({ url }) => sourceIdOf(url)),
@@ -231,6 +258,8 @@ async function readNames({ store, client, signal }: Mirroring, ids: Iterable<str
 interface FetchedObjects {
   /** Whether an object is here, or is noted as absent because the peer does not give it: its record is taken. */
   isHeld: (sha256: string) => boolean;
+  /** Whether an object is held, or the peer does not have it or has other bytes: another run would hardly bring it. */
+  isSettled: (sha256: string) => boolean;
   /** Notes what the peer gave and what it does not give, in the transaction that writes its records. */
   recorded: (database: WriteDatabase) => void;
   /** The space that they take until rows count them. */
@@ -254,6 +283,7 @@ export async function fetchObjects(
   const given = new Set<string>();
   const atOnce = pLimit(MAX_CONNECTIONS);
   const held = new Set<string>();
+  const missing = new Set<string>();
   const received: ReceivedObject[] = [];
   const reservations: Reservation[] = [];
   let failure: { cause: unknown } | undefined;
@@ -264,9 +294,11 @@ export async function fetchObjects(
       if (failure !== undefined || tally.shouldStop) return;
       const isHere = isReleased(store.read, sha256) || (await receiver.isStored(sha256));
       if (isWanted(mirroring, sha256, isHere)) {
-        const object = await receive(mirroring, sha256, bytes);
-        received.push(object);
-        if (object.sha256 !== sha256 || object.bytes !== bytes) throw new RefusedRecordError('wrong_bytes');
+        const object = await receiveIntact(mirroring, { sha256, bytes }, received);
+        if (object === undefined) {
+          missing.add(sha256);
+          throw new RefusedRecordError('wrong_bytes');
+        }
         const { isStored, reservation } = await object.keep();
         if (!isStored) throw new RefusedRecordError('no_room');
         if (reservation) reservations.push(reservation);
@@ -283,6 +315,7 @@ export async function fetchObjects(
         tally.notGiven += 1;
         return;
       }
+      if (isMissingAtPeer(error)) missing.add(sha256);
       try {
         const reason = refusalOf(error);
         for (let times = 0; times < count; times += 1) tally.refuse(reason);
@@ -301,25 +334,49 @@ export async function fetchObjects(
   }
   return {
     isHeld: (sha256) => held.has(sha256),
+    isSettled: (sha256) => held.has(sha256) || missing.has(sha256),
     recorded: (database) => {
-      for (const [sha256, why] of absent) noteAbsent(database, mirroring, { sha256, why }, store.instant());
-      for (const sha256 of given) cameFromElsewhere(database, { sha256 });
+      // Without a record that names it, an object is asked for again.
+      const isNamed = (sha256: string) => blobBytes(database, sha256) !== undefined;
+      for (const [sha256, why] of absent)
+        if (isNamed(sha256)) noteAbsent(database, mirroring, { sha256, why }, store.instant());
+      for (const sha256 of given) if (isNamed(sha256)) cameFromElsewhere(database, { sha256 });
     },
     reservation: { release: () => reservations.forEach((each) => each.release()) },
     discard,
   };
 }
 
+/**
+ * Receives an object. Other bytes may come from a fault on the way, so they are asked for once more.
+ *
+ * @returns undefined if they were wrong both times
+ */
+async function receiveIntact(
+  mirroring: Mirroring,
+  { sha256, bytes }: { sha256: string; bytes: number },
+  received: ReceivedObject[],
+): Promise<ReceivedObject | undefined> {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const object = await receive(mirroring, sha256, bytes);
+    if (object === undefined) continue;
+    received.push(object);
+    if (object.sha256 === sha256 && object.bytes === bytes) return object;
+  }
+  return undefined;
+}
+
+/** Returns undefined if there are more bytes than these. */
 async function receive(
   { receiver, client, signal }: Mirroring,
   sha256: string,
   bytes: number,
-): Promise<ReceivedObject> {
+): Promise<ReceivedObject | undefined> {
   signal.throwIfAborted();
   try {
     return await receiver.receive(client.stream(`/archive/${sha256}`), bytes);
   } catch (error) {
-    if (error instanceof TooManyBytesError) throw new RefusedRecordError('wrong_bytes', error);
+    if (error instanceof TooManyBytesError) return undefined;
     if (error instanceof RetrievalFailure) throw new RefusedRecordError('no_room', error);
     throw error;
   }

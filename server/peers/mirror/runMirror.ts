@@ -126,9 +126,10 @@ async function takeSources(
 ): Promise<Progress> {
   const { tally, log } = mirroring;
   const refusedBefore = tally.refusals;
-  const after = await mirrorSources(mirroring, selection, before);
+  const stopped = new Set<string>();
+  const after = await mirrorSources(mirroring, selection, before, stopped);
   if (before.size === log.size || tally.shouldStop) return after;
-  const held = await mirrorPages(mirroring, selection, before);
+  const held = await mirrorPages(mirroring, selection, before, stopped);
   return tally.refusals === refusedBefore ? { ...after, held: after.held + held } : before;
 }
 
