@@ -32,6 +32,9 @@ export interface VerifyContext {
 /** The name of an evidence file, as the node gives it. */
 export const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
 
+/** The name of a proof of a ledger entry (C2SP tlog-proof). */
+export const PROOF_FILE = /\.tlog-proof$/i;
+
 const SHA256 = ['sha256'];
 
 /** Without a list entry, a file whose name is a digest, like a blob, must hash to its name. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
 import { judge, requireThat } from '../../shared/proof/evidence.ts';
 import {
   isCheckpointNote,
@@ -11,19 +12,41 @@ import { checkTlogProof } from '../../shared/proof/tlogProof.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
-import { type Finding, proofFinding } from './report.ts';
+import { PROOF_FILE } from './plainFiles.ts';
+import { type Finding, finding, proofFinding } from './report.ts';
+import { bytesOf } from './verifyProofFile.ts';
+
+/** Much more than a proof, a ledger entry or a checkpoint with its cosignatures has. */
+const MAX_NOTE_BYTES = 1_048_576;
+
+const NEEDS_KEY = 'Nothing says whose checkpoint it is: give the verifier key of the node with --key.';
 
 /** Verifies a checkpoint, or a proof file with the ledger entry beside it, with the key of the node. */
 export async function verifyNoteFile(path: string, key: string | undefined): Promise<Finding> {
-  const text = await readFile(path, 'utf8');
-  const rest = { sha256: hash('sha256', text), against: key ?? null };
-  if (!isProofFile(text)) return proofFinding(path, 'checkpoint', checkpointClaims(text, key), rest);
-  const entry = await orIfMissing(
-    readFile(path.replace(/(?:\.tlog-proof)?$/, '.entry.json'), 'utf8'),
-    undefined,
-  );
-  const claims = entry === undefined ? [] : checkTlogProof(text, { key, entry }, nodeCrypto);
-  return proofFinding(path, 'tlog_proof', claims, rest);
+  const bytes = await bytesOf(createReadStream(path), MAX_NOTE_BYTES);
+  if (!bytes) return finding(path, 'unknown', { detail: 'too large for a checkpoint or a proof' });
+  const text = bytes.toString();
+  const rest = { sha256: hash('sha256', bytes), against: key ?? null };
+  const lacking = key === undefined ? [NEEDS_KEY] : [];
+  if (!isProofFile(text) && !PROOF_FILE.test(path))
+    return saying(lacking, proofFinding(path, 'checkpoint', checkpointClaims(text, key), rest));
+  const entryFile = `${path.replace(PROOF_FILE, '')}.entry.json`;
+  const entry = (
+    await orIfMissing(bytesOf(createReadStream(entryFile), MAX_NOTE_BYTES), undefined)
+  )?.toString();
+  if (entry === undefined)
+    lacking.unshift(
+      `The ledger entry that it proves is missing: put it beside it as ${basename(entryFile)}.`,
+    );
+  const claims = checkTlogProof(text, { key, entry }, nodeCrypto);
+  return saying(lacking, proofFinding(path, 'tlog_proof', claims, rest));
+}
+
+/** Says what is lacking of a file in which nothing is wrong. */
+function saying(lacking: readonly string[], found: Finding): Finding {
+  return found.verdict === 'altered' || lacking.length === 0
+    ? found
+    : { ...found, detail: lacking.join(' ') };
 }
 
 /** Checks a checkpoint. Without the key of its node, it proves nothing. */

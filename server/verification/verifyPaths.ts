@@ -21,6 +21,7 @@ import {
   lookUp,
   openChecksumFile,
   type PlainFile,
+  PROOF_FILE,
   plainFile,
   plainFindings,
   type ReferenceArchive,
@@ -136,7 +137,8 @@ class Verifier {
       const { verifyDump } = await import('./verifyDump.ts');
       return yield [await verifyDump(path, withProgress(chunks, this.#context.read))];
     }
-    if (isProofFile(head) || (size < HEAD_BYTES && isCheckpointNote(head)))
+    const isProof = PROOF_FILE.test(path) || isProofFile(head);
+    if (isProof || (size < HEAD_BYTES && isCheckpointNote(head)))
       return yield [await (await import('./verifyNotes.ts')).verifyNoteFile(path, this.#key)];
     if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openChecksumFile(path));

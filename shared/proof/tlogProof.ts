@@ -27,17 +27,20 @@ export function parseTlogProof(text: string): TlogProof | undefined {
 
 /** What a proof file is about, as it lies beside it. */
 export interface ProofSubject {
-  /** The ledger entry, in JSON. */
-  entry: string;
+  /** The ledger entry, in JSON; absent if it is not known. */
+  entry: string | undefined;
   /** What the entry recorded; absent if it is not known. */
-  record?: Uint8Array;
+  record?: Uint8Array | undefined;
   /** The salt in hex with which the record was sealed. */
   salt?: string | undefined;
   /** The verifier key of the node; absent if nobody named one. */
   key: string | undefined;
 }
 
-/** Checks a proof file with its entry, and what the entry recorded. */
+/**
+ * Checks a proof file with its entry, and what the entry recorded. Without the entry, nothing says what is in the ledger;
+ * without the key, nothing says whose ledger it is.
+ */
 export function checkTlogProof(
   text: string,
   { entry: json, record, salt, key }: ProofSubject,
@@ -47,14 +50,33 @@ export function checkTlogProof(
   let entry: LedgerEntry | undefined;
   const form: ProofClaim = judge('form', 'It is a proof of an entry of a ledger.', '', () => {
     requireThat(proof !== undefined, 'It has another form.');
+    if (json === undefined) return;
     entry = parseEntry(json);
     requireThat(entry.seq - 1 === proof?.index, 'It is of another entry.');
   });
-  if (!proof || !entry || form.state !== 'holds') return [form];
-  const { hash, ...unsealed } = entry;
-  const own = entry;
+  if (!proof || form.state !== 'holds') return [form];
   return [
     form,
+    ...(entry ? checkEntry(entry, proof, { record, salt }, crypto) : []),
+    ...(key === undefined
+      ? []
+      : [
+          judge('key', 'The key of the node is well formed.', '', () => requireNodeKey(key, crypto)),
+          judge('checkpoint', 'The node signed the checkpoint.', '', () => {
+            openCheckpoint(proof.checkpoint, key, crypto);
+          }),
+        ]),
+  ];
+}
+
+function checkEntry(
+  entry: LedgerEntry,
+  proof: TlogProof,
+  { record, salt }: Pick<ProofSubject, 'record' | 'salt'>,
+  crypto: ProofCrypto,
+): ProofClaim[] {
+  const { hash, ...unsealed } = entry;
+  return [
     judge('entry', `The ledger entry ${entry.seq} is intact.`, '', () =>
       requireThat(sha256(canonicalOf(unsealed), crypto) === hash, 'The ledger entry was altered.'),
     ),
@@ -63,7 +85,7 @@ export function checkTlogProof(
           judge('record', 'The entry is of the record beside it.', '', () => {
             const bytes = salt === undefined ? record : concat(bytesOfHex(salt), record);
             requireThat(
-              hexOf(crypto.digest('sha256', bytes)) === own.digest,
+              hexOf(crypto.digest('sha256', bytes)) === entry.digest,
               'The record or the salt was altered.',
             );
           }),
@@ -73,17 +95,9 @@ export function checkTlogProof(
       const head = parseCheckpoint(noteBody(proof.checkpoint));
       if (!head) throw new ProofError('It ends with no checkpoint.');
       const place = { index: proof.index, size: head.size };
-      const computed = rootFromLeaf(canonicalOf(own), place, proof.hashes, crypto);
+      const computed = rootFromLeaf(canonicalOf(entry), place, proof.hashes, crypto);
       requireThat(isSameBytes(computed, head.root), 'The entry or its proof was altered.');
     }),
-    ...(key === undefined
-      ? []
-      : [
-          judge('key', 'The key of the node is well formed.', '', () => requireNodeKey(key, crypto)),
-          judge('checkpoint', 'The node signed the checkpoint.', '', () => {
-            openCheckpoint(proof.checkpoint, key, crypto);
-          }),
-        ]),
   ];
 }
 
