@@ -139,6 +139,23 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(await verdictOf(data, pack)).toEqual({ ledger, pack: true, verified: true });
   });
 
+  test('of a dump whose trailer nobody signed, the import says that nothing covers the sources, the rounds and the cases', async () => {
+    const { dump } = await closedArchive();
+    const folder = await temporaryFolder();
+    const [file, unsigned] = [join(folder, 'dump.jsonl'), join(folder, 'unsigned.jsonl')];
+    await writeFile(file, dump);
+    await writeFile(unsigned, dump.replace(/,"signed":"(?:[^"\\]|\\.)*"\}\n$/, '}\n'));
+    expect(await readFile(unsigned, 'utf8')).not.toBe(dump);
+    const said = 'The dump is not signed: no signature covers the sources, the rounds and the cases';
+    const importInto = async (from: string, name: string, ...words: string[]) =>
+      runHere(['import', from, '--data', join(folder, name), ...words]);
+    expect((await importInto(unsigned, 'a')).stdout).toContain(said);
+    expect((await importInto(file, 'b')).stdout).not.toContain(said);
+    const json = JSON.parse((await importInto(unsigned, 'c', '--json')).stdout) as object;
+    expect(json).toMatchObject({ ok: true, signed: false });
+    expect(JSON.parse((await importInto(file, 'd', '--json')).stdout)).toMatchObject({ signed: true });
+  });
+
   test('a dump is refused if the data folder is not empty', async () => {
     const { data, dump } = await closedArchive();
     const folder = await temporaryFolder();

@@ -14,6 +14,7 @@ import { describeCaptureFile, importCaptureFile } from '../../collection/capture
 import type { FileDescription } from '../../collection/captures/warc/readWarcFile.ts';
 import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
+import type { DumpHead } from '../../dump/checkDump.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../../dump/importArchive.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
@@ -73,6 +74,8 @@ interface Imported {
   /** The number of the invalid line of a dump. */
   line?: number;
   id?: string;
+  /** Of a dump or an exported archive: whether the key signed all of the dump. */
+  signed?: boolean;
 }
 
 export const importFiles: Command = {
@@ -135,9 +138,9 @@ async function importFile(
         sentence: 'This is not a pack file, an exported archive, a WARC file, a WACZ package or a dump.',
       };
     await requireEmpty(folder);
-    const { counts, checkpoint, sealed } = await importDump(folder, file, systemClock);
-    const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(counts.pack ?? 0, 'pack')} were imported into ${folder}; the ledger matches its signed checkpoint.${sealedSentence(sealed)}`;
-    return { file, ok: true, kind: 'dump', sentence };
+    const head = await importDump(folder, file, systemClock);
+    const imported = `${countOf(head.counts.pack ?? 0, 'pack')} were imported into ${folder}`;
+    return { file, ok: true, kind: 'dump', ...importedDump(imported, head) };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
     if (error instanceof RefusedByNodeError)
@@ -161,16 +164,30 @@ async function hereOrByNode(
   }
 }
 
-function sealedSentence(sealed: number): string {
-  if (sealed === 0) return '';
-  return ` ${countOf(sealed, 'finding stays', 'findings stay')} sealed: the key is not here. ${ADD_EARLIER_KEY}`;
+/** Says what was imported from a dump, and what of it no signature covers. */
+function importedDump(
+  imported: string,
+  { checkpoint, sealed, isSigned }: DumpHead,
+): Pick<Imported, 'sentence' | 'signed'> {
+  const sentences = [
+    `${countOf(checkpoint.size, 'entry', 'entries')} and ${imported}; the ledger matches its signed checkpoint.`,
+  ];
+  if (!isSigned)
+    sentences.push(
+      'The dump is not signed: no signature covers the sources, the rounds and the cases, so they may have been changed.',
+    );
+  if (sealed > 0)
+    sentences.push(
+      `${countOf(sealed, 'finding stays', 'findings stay')} sealed: the key is not here. ${ADD_EARLIER_KEY}`,
+    );
+  return { sentence: sentences.join(' '), signed: isSigned };
 }
 
 async function importArchiveFile(folder: string, file: string): Promise<Imported> {
   await requireEmpty(folder);
-  const { checkpoint, blobs, sealed } = await importArchive(folder, file, systemClock);
-  const sentence = `${countOf(checkpoint.size, 'entry', 'entries')} and ${countOf(blobs, 'blob')} were imported into ${folder}; the ledger matches its signed checkpoint.${sealedSentence(sealed)}`;
-  return { file, ok: true, kind: 'archive', sentence };
+  const { blobs, ...head } = await importArchive(folder, file, systemClock);
+  const imported = `${countOf(blobs, 'blob')} were imported into ${folder}`;
+  return { file, ok: true, kind: 'archive', ...importedDump(imported, head) };
 }
 
 async function importPackFile(folder: string, file: string): Promise<Imported> {
