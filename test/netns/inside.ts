@@ -77,7 +77,8 @@ async function ask({ id, url, init }: Extract<Instruction, { ask: unknown }>['as
 /** Asks for each path on a connection of its own, and reads nothing. */
 async function stall({ url, paths }: Extract<Instruction, { stall: unknown }>['stall']): Promise<void> {
   const opened = paths.map((path) => {
-    const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`;
+    // The last header has a stream of events begin with the first.
+    const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\nLast-Event-ID: 0\r\n\r\n`;
     const socket = sendRaw(url, head);
     socket.on('error', () => {});
     return { path, socket };
