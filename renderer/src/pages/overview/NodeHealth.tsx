@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
@@ -6,7 +5,7 @@ import type { Status } from '../../../../shared/collection/collection.ts';
 import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import type { Storage } from '../../../../shared/routes/node/manage.ts';
-import { useCall, useSave } from '../../api/useCall.ts';
+import { useCall } from '../../api/useCall.ts';
 import { useFixity } from '../../components/content/Fixity.tsx';
 import { DigestChip, Meter, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -14,7 +13,7 @@ import { countOf, formatBytes, formatCount, formatDuration, placeOf } from '../.
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Overview.module.css';
 
-const REFRESH_MS = 15_000;
+export const REFRESH_MS = 15_000;
 
 interface CollectionProps {
   /** Undefined until it is known. */
@@ -36,7 +35,6 @@ export function NodeHealth({ watched, known }: CollectionProps) {
       ) : (
         <CollectionPanel status={status.data} watched={watched} known={known} />
       )}
-      {isOwner && <ClockPanel />}
       <LedgerPanel />
       <FixityPanel />
       {isOwner && storage.data && <RoomPanel storage={storage.data} />}
@@ -94,25 +92,6 @@ function collectionHealth({ reason, failing }: Status): { health: HealthStatus; 
   }
   if (reason !== null) return { health: 'idle', summary: 'Not checked yet' };
   return { health: 'well', summary: 'All watched sources available' };
-}
-
-/** Shown only while the clock is so far ahead that nothing is recorded. */
-function ClockPanel() {
-  const { data } = useCall('readClock', {}, { refetchInterval: REFRESH_MS });
-  const confirm = useSave('confirmClock', () => ({}));
-  if (!data || data.ahead_seconds === 0) return null;
-  return (
-    <Panel title="Clock" health="warning" summary="Jumped ahead: nothing is recorded">
-      <p>
-        The clock of the node’s machine says <TimeText at={data.now} />. If that is wrong, correct the clock.
-        Recorded times never go back.
-      </p>
-      <Button size="xs" variant="default" loading={confirm.isPending} onClick={() => confirm.mutate()}>
-        The time is right
-      </Button>
-      {confirm.error && <ErrorNote error={confirm.error} />}
-    </Panel>
-  );
 }
 
 type ShownVerification = Pick<LedgerVerification, 'ok' | 'checked_at' | 'size'>;

@@ -13,14 +13,16 @@ import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import type { Peer } from '../../../../shared/node/peer.ts';
-import { useCall } from '../../api/useCall.ts';
+import { useCall, useSave } from '../../api/useCall.ts';
 import { DamagedObjects, useFixity } from '../../components/content/Fixity.tsx';
 import { TimestampQuestion, useTimestampQuestion } from '../../components/content/TimestampQuestion.tsx';
+import { TimeText } from '../../components/data/Values.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { SampleOffer } from '../../components/layout/Sample.tsx';
 import { formatCount } from '../../format.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
-import { NodeHealth } from './NodeHealth.tsx';
+import { NodeHealth, REFRESH_MS } from './NodeHealth.tsx';
 import classes from './Overview.module.css';
 import { FailingSection, RecentEvents, RecentPacks } from './RecentActivity.tsx';
 
@@ -36,6 +38,7 @@ export default function OverviewPage() {
   const isNew = packs.data?.total === 0 && sources.data?.total === 0;
   return (
     <Page title="Overview">
+      {isOwner && <ClockAlert />}
       {isOwner && <PeerAlerts />}
       {isOwner && packs.data && sources.data && (
         <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
@@ -59,6 +62,31 @@ export default function OverviewPage() {
         </>
       )}
     </Page>
+  );
+}
+
+/** Shown while the clock of the machine is so far ahead that the node records nothing. */
+function ClockAlert() {
+  const { data } = useCall('readClock', {}, { refetchInterval: REFRESH_MS });
+  const confirm = useSave('confirmClock', () => ({}));
+  if (!data || data.ahead_seconds === 0) return null;
+  return (
+    <Alert
+      color="red"
+      icon={<IconAlertOctagon aria-hidden />}
+      title="The clock jumped ahead: nothing is recorded"
+      role="alert"
+      className="mb-5"
+    >
+      <p className="mb-2">
+        The clock of the node’s machine says <TimeText at={data.now} show="exact" />. If that is wrong,
+        correct the clock. Recorded times never go back.
+      </p>
+      <Button size="xs" variant="default" loading={confirm.isPending} onClick={() => confirm.mutate()}>
+        The time is right
+      </Button>
+      {confirm.error && <ErrorNote error={confirm.error} />}
+    </Alert>
   );
 }
 
