@@ -6,7 +6,7 @@ import { Problem } from '../../shared/problems.ts';
 import { checkCaseSeal, keyOfCaseSeal } from '../../shared/proof/caseSeal.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { checkTlogProof, parseTlogProof } from '../../shared/proof/tlogProof.ts';
-import { INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
+import { CASE_FILE, INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { EVIDENCE_FILE } from './plainFiles.ts';
 import { type Finding, finding, proofFinding } from './report.ts';
@@ -15,9 +15,6 @@ import { bytesOf, timestampFinding, verifyEvidenceFile } from './verifyProofFile
 
 /** A pack file has at most 50 MiB of data, and its tag files. */
 const MAX_PACK_FILE_BYTES = 134_217_728;
-
-/** The case in a bag. */
-const CASE_FILE = 'data/case.json';
 
 /**
  * Verifies the files in a bag that can be verified by themselves: evidence files, pack files, proofs and timestamps, and the

@@ -20,12 +20,15 @@ import {
   withFileNames,
 } from '../archive/packs/bag/bagCheck.ts';
 import {
+  CASE_FILE,
+  CRATE_FILE,
   DECLARATION_FILE,
   FETCH_FILE,
   INFO_FILE,
   leavesBag,
   PAYLOAD_FOLDER,
   RECORD_FILE,
+  SEAL_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/checkRecord.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
@@ -43,7 +46,12 @@ export interface BagSource {
   folderName: string;
   /** Its files by their paths in the bag. */
   files: ReadonlyMap<string, BagFile>;
-  /** What is odd about entries of its ZIP: those beside the bag, and those of one name. By their paths in the bag. */
+  /** Whether it is an exported archive. */
+  isArchive?: boolean;
+  /**
+   * What is odd about entries of its ZIP (those beside the bag, and those of one name) or of its folder (whatever is no file). By
+   * their paths in the bag.
+   */
   oddEntries?: ReadonlyMap<string, { state: Finding['state']; detail: string }>;
   /** Hashes all files. A file that cannot be read has a `failure` instead of digests. */
   hash(algorithms: ReadonlySet<string>): AsyncIterable<{ name: string; digests?: Digests; failure?: string }>;
@@ -73,7 +81,8 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   for (const [name, detail] of tags?.encodingFaults ?? [])
     verdicts.set(name, finding(pathOf(source, name), 'changed', { detail }));
   for (const [name, { state, detail }] of source.oddEntries ?? [])
-    verdicts.set(name, finding(pathOf(source, name), state, { detail }));
+    add(verdicts, { name, found: finding(pathOf(source, name), state, { detail }) });
+  for (const found of strangers(source, digests)) add(verdicts, found);
   if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
 }
@@ -225,6 +234,33 @@ function* unlistedTagFiles(
   }
 }
 
+/** The bags of this program, and the tag files that each has beside those of every bag. */
+const BAGS = {
+  case: { what: 'the bag of a case', tagFiles: [SEAL_FILE] },
+  archive: { what: 'an exported archive', tagFiles: [] },
+  pack: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE, SET_FILE] },
+} as const satisfies Record<string, { what: string; tagFiles: readonly string[] }>;
+
+/** Returns which bag of this program it is; undefined for a bag of other software: only manifests say what is in that. */
+function kindOf({ files, isArchive }: BagSource): keyof typeof BAGS | undefined {
+  if (isArchive) return 'archive';
+  if (files.has(SEAL_FILE) || files.has(CASE_FILE)) return 'case';
+  return files.has(RECORD_FILE) ? 'pack' : undefined;
+}
+
+/** Reports tag files that such a bag does not have: no seal and no record covers them, and anybody can write manifests. */
+function* strangers(source: BagSource, digests: ReadonlyMap<string, Digests>): Generator<Named> {
+  const kind = kindOf(source);
+  if (!kind) return;
+  const { what, tagFiles } = BAGS[kind];
+  const known: readonly string[] = [DECLARATION_FILE, INFO_FILE, FETCH_FILE, ...tagFiles];
+  for (const name of source.files.keys()) {
+    if (known.includes(name) || manifestKind(name) || name.startsWith(PAYLOAD_FOLDER)) continue;
+    const rest = { sha256: digests.get(name)?.get('sha256') ?? null, detail: `not a file of ${what}` };
+    yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
+  }
+}
+
 async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem | 'incomplete' | undefined> {
   const file = files.get(RECORD_FILE);
   if (!file) return undefined;
@@ -336,18 +372,22 @@ const BAG_ROOT = new RegExp(`^((?:[^/]+/)?)${DECLARATION_FILE.replace('.', '\\.'
 
 export type ZippedBag = BagSource & Pick<OpenZip, 'close'>;
 
-/** Opens a bag in a folder. Symbolic links are not followed; their targets count as missing. */
+/** Opens a bag in a folder. Symbolic links are not followed: those that are listed count as missing, and others are named. */
 export async function openFolderBag(path: string, onProgress: (bytes: number) => void): Promise<BagSource> {
   const sizes = new Map<string, number>();
+  const oddEntries = new Map<string, { state: Finding['state']; detail: string }>();
   for await (const entries of walkFolder(path)) {
     for (const entry of entries) {
-      if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
+      const name = relative(path, entry.path).replaceAll(sep, '/');
+      if (entry.kind === 'file') sizes.set(name, entry.bytes);
+      else if (entry.kind === 'other') oddEntries.set(name, { state: 'unknown', detail: entry.detail });
     }
   }
   const files = [...sizes].map(([name, bytes]) => ({ name, bytes, path: join(path, name) }));
   return {
     path: path.replace(/[/\\]+$/, ''),
     folderName: basename(resolve(path)),
+    oddEntries,
     files: new Map(
       files.map((file) => [file.name, { bytes: file.bytes, read: () => createReadStream(file.path) }]),
     ),

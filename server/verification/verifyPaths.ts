@@ -238,7 +238,7 @@ async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenera
   // The record of a pack covers what is in it, whatever that says of itself.
   const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
   const contents = archive || isPack ? undefined : new BagContents(bag, context.pages);
-  for await (const found of verifyBag(bag)) {
+  for await (const found of verifyBag({ ...bag, isArchive: archive !== undefined })) {
     const own = archive ? await archive.completed(found) : found;
     for (const each of contents ? await contents.completed(own) : [own])
       yield [await completed(bag, each, context)];
@@ -319,13 +319,16 @@ async function completed(bag: BagSource, found: Finding, { holder }: VerifyConte
   const name = found.path.slice(bag.path.length + 1);
   const bytes = bag.files.get(name)?.bytes;
   const isPayload = name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined && !found.verdict;
-  return isPayload ? lookUp(holder, found, bytes) : found;
+  // That the archive holds a file does not make it one of this bag.
+  return isPayload && found.state === 'intact' ? lookUp(holder, found, bytes) : found;
 }
 
 /** Returns the exported archive in a bag. A bag of other software may hold a file with the name of its dump. */
 async function archiveIn(bag: BagSource): Promise<ExportedArchive | undefined> {
   const dump = bag.files.get(ARCHIVE_BAG.dump);
-  if (!dump || (bag.folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump)))) return undefined;
+  if (!dump) return undefined;
+  const isNamed = bag.folderName === ARCHIVE_BAG.folder || hasObjects(bag);
+  if (!isNamed && !isDump(await beginningOf(dump))) return undefined;
   const { NamedObjects } = await import('../dump/checkDump.ts');
   const objects = new Set<string>();
   return new ExportedArchive(bag, dump, objects, new NamedObjects((sha256) => objects.add(sha256)));
@@ -387,20 +390,39 @@ class ExportedArchive {
   }
 }
 
+/** Whether a bag has objects where an exported archive has them. */
+function hasObjects({ files }: BagSource): boolean {
+  for (const name of files.keys()) if (name === objectName(basename(name))) return true;
+  return false;
+}
+
 function objectName(sha256: string): string {
   return `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
 }
 
 async function beginningOf(file: BagFile): Promise<string> {
-  for await (const chunk of file.read()) return Buffer.from(chunk).toString('utf8');
-  return '';
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of file.read()) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= HEAD_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 const HEAD_BYTES = 65_536;
 
-/** Returns whether a file with this beginning is a dump. */
+/** Returns whether a file with this beginning is a dump, however its header is written, or broken. */
 function isDump(head: string): boolean {
-  return /^\s*\{\s*"kind"\s*:\s*"header"/.test(head);
+  if (/^\s*\{\s*"kind"\s*:\s*"header"/.test(head)) return true;
+  try {
+    const header: unknown = JSON.parse(head.trimStart().split('\n', 1)[0] ?? '');
+    return typeof header === 'object' && header !== null && 'kind' in header && header.kind === 'header';
+  } catch {
+    // Not JSON, or longer than any header.
+    return false;
+  }
 }
 
 /** Reads the beginning of a file as text. */

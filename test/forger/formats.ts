@@ -398,13 +398,16 @@ export function packFormat(genuine: readonly [Buffer, Buffer], folder: string): 
   });
 }
 
+/** The files of a bag but those that only say how it was packed. */
+const PACKED = /^(?![^/]+\/(?:bagit|bag-info|(?:tag)?manifest-\w+)\.txt$)/;
+
 /** A bag of an archive is its dump and its objects. */
 export function exportFormat(genuine: readonly [Buffer, Buffer], folder: string): ForgedFormat<Zipped> {
   return zipFormat(genuine, {
     name: 'export',
     share: 1_200,
     file: join(folder, 'forged.zip'),
-    content: (entries) => payloadOf(entries, /\/data\//),
+    content: (entries) => payloadOf(entries, PACKED),
   });
 }
 
@@ -417,7 +420,7 @@ export function caseBagFormat(
     name: 'case bag',
     share: 500,
     file: join(folder, 'forged-case.zip'),
-    content: (entries) => payloadOf(entries, /\/data\//),
+    content: (entries) => payloadOf(entries, PACKED),
     pages,
   });
 }

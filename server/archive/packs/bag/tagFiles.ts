@@ -8,8 +8,9 @@ export const DECLARATION_FILE = 'bagit.txt';
 export const INFO_FILE = 'bag-info.txt';
 export const MANIFEST_FILE = 'manifest-sha256.txt';
 export const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
-/** The seal of the bag of a case. */
+/** The seal of the bag of a case, and the case in it. */
 export const SEAL_FILE = 'seal.txt';
+export const CASE_FILE = 'data/case.json';
 export const PAYLOAD_FOLDER = 'data/';
 
 /** The paths in the bag of an exported archive. */
