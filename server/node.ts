@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
 import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
+import { type Clock, systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/seen.ts';
 import type { NodeConfig } from './config.ts';
@@ -9,11 +11,13 @@ import { recordedKey } from './ledger/detectRollback.ts';
 import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
 import { createLog, RecentLog } from './runtime/log.ts';
-import { machineClock } from './runtime/machineClock.ts';
 import { databaseFile } from './store/files.ts';
 import { describeRollback, hasDatabase } from './store/opening/inspectFolder.ts';
 import { markUnsettled } from './store/sqlite/engine/writeAheadLog.ts';
 import { listenAway, type ServedArchive, serveArchive } from './wiring/serveArchive.ts';
+
+/** The system clock of a program that runs for long, during which the time may be set. */
+const machineClock: Clock = { ...systemClock, uptime: () => uptime() * 1_000 };
 
 /** A running node. */
 export interface RunningNode {
