@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { ListedFile } from '../../shared/proof/fileList.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { findAllSets } from '../archive/sets/readSet.ts';
@@ -19,13 +20,15 @@ import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { count } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { readCopiedNote } from './claim.ts';
-import { encryptedDigest, objectPath, recordsFiles, statePath, WITHHELD } from './copyPaths.ts';
+import { encryptedDigest, KEY, objectPath, recordsFiles, statePath, WITHHELD } from './copyPaths.ts';
 import { decryptTexts, identityIn, isKeyOf, readKey, saveIdentity } from './keys/copyKeys.ts';
 import { inBatches } from './sendObjects.ts';
+import { coverageOf, readFileList, type SignedCoverage, UNREADABLE_LIST } from './signedList.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
 import { BATCH, decryptObjects } from './withheldObjects.ts';
 
@@ -61,7 +64,8 @@ interface RestoredObjects {
   released: number;
 }
 
-interface RestoreResult extends RestoredObjects {
+/** What was restored, and what not. */
+export interface RestoreResult extends RestoredObjects, SignedCoverage {
   head: DumpHead;
   /** Sealed findings whose records the copy holds encrypted, and that could not be decrypted without the owner's key. */
   sealed: number;
@@ -71,7 +75,8 @@ interface RestoreResult extends RestoredObjects {
 
 /**
  * Creates a data folder from a copy. Everything is verified: the checkpoint's signature, each record against its ledger
- * entry, each object against its digest. The archive is read-only until its owner chooses a key, also if its key was
+ * entry, each object against its digest, and all that was read against the signed list. What that list does not cover is
+ * named, and restored all the same. The archive is read-only until its owner chooses a key, also if its key was
  * restored: it may have signed more after the copy. The folder gets its name
  * only after everything was written.
  *
@@ -84,17 +89,22 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
   for (const each of [partial, records]) await rm(each, { recursive: true, force: true });
   // First, so that a wrong passphrase does not cost the time of a restore.
   const kept = passphrase === undefined ? undefined : await readKey(target, passphrase);
+  const files: ListedFile[] = kept === undefined ? [] : [{ path: KEY, sha256: kept.sha256 }];
   // Both, if the owner gives both: what was sealed with either can be read.
   const identity = identityIn([options.identity, kept?.identity].join('\n'));
+  let expected: ExpectedFiles | undefined;
   try {
     await mkdir(records, { mode: 0o700 });
-    const { note, chunks } = await assembleDump(target, records, signal);
+    const listed = (expected = new ExpectedFiles(join(records, 'expected.db')));
+    const list = (await ifReadable(target, () => readFileList(target, listed))) ?? UNREADABLE_LIST;
+    const { note, chunks } = await assembleDump(target, records, signal, (file) => files.push(file));
     const result = await fill({ ...options, identity }, partial, chunks);
     // An archive that got a new key later left the old one in the copy, with what decrypts its withheld objects.
     const isKeyOlder = kept !== undefined && !isKeyOf(kept.key, result.head.verifierKey, target);
     if (kept !== undefined && !isKeyOlder) await writeFileDurably(keyFile(partial), kept.key, 0o600);
     if (identity !== undefined) await saveIdentity(partial, identity);
     await writeFileDurably(join(partial, 'checkpoint'), note, 0o600);
+    const coverage = coverageOf(files, list, listed, result.head.verifierKey);
     const { problems } = await runLedgerVerification({ folder: partial, clock });
     if (problems.length > 0)
       throw new InvalidCopyError(
@@ -103,7 +113,7 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
     await rename(partial, folder);
     await syncFolder(dirname(folder));
-    return { ...result, isKeyOlder };
+    return { ...result, ...coverage, isKeyOlder };
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
     if (!(error instanceof DumpError)) throw error;
@@ -111,6 +121,7 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
       cause: error,
     });
   } finally {
+    expected?.close();
     await rm(records, { recursive: true, force: true });
   }
 }
@@ -119,7 +130,7 @@ async function fill(
   options: RestoreOptions,
   partial: string,
   dump: AsyncIterable<Buffer>,
-): Promise<Omit<RestoreResult, 'isKeyOlder'>> {
+): Promise<Omit<RestoreResult, 'isKeyOlder' | keyof SignedCoverage>> {
   const store = await openStore({ folder: partial, clock: options.clock });
   try {
     const head = await restoreDump(store, dump);
@@ -190,26 +201,35 @@ async function restoreObjects(
   return result;
 }
 
-/**
- * Fetches an object. Returns false if the copy does not hold it intact, or cannot read it although it can be reached: a disk
- * with one unreadable file must not keep the others from being restored.
- *
- * @throws CopyError if the copy cannot be reached
- */
+/** Returns whether the copy holds an object intact, which is then fetched. @throws CopyError if it cannot be reached */
 async function fetchIfReadable(
   target: CopyTarget,
   into: BlobRow & { file: string },
   signal: AbortSignal,
 ): Promise<boolean> {
+  const isFetched = () => target.fetch(objectPath(into.sha256), into, signal);
+  return (await ifReadable(target, isFetched)) ?? false;
+}
+
+/**
+ * Reads something of a copy. Returns undefined if it cannot be read although the copy can be reached: a disk with one
+ * unreadable file must not keep the others from being restored.
+ *
+ * @throws CopyError if the copy cannot be reached
+ */
+async function ifReadable<Result>(
+  target: CopyTarget,
+  read: () => Promise<Result>,
+): Promise<Result | undefined> {
   for (let isLast = false; ; isLast = true) {
     try {
-      return await target.fetch(objectPath(into.sha256), into, signal);
+      return await read();
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
       // A connection may have been interrupted.
       if (!isLast) continue;
       await readCopiedNote(target);
-      return false;
+      return undefined;
     }
   }
 }
@@ -244,12 +264,14 @@ interface AssembledDump {
  * in a file of their own until they are read. Memory is bounded by the longest line.
  *
  * @param folder an existing folder, which the caller removes
+ * @param wasRead is called with each file of the copy that was read to its end
  * @throws InvalidCopyError if a file is missing or cannot be understood
  */
 export async function assembleDump(
   target: CopyTarget,
   folder: string,
   signal: AbortSignal,
+  wasRead: (file: ListedFile) => void = () => {},
 ): Promise<AssembledDump> {
   const { note, size } = await readCopiedNote(target);
   const parts = new Map<string, Part>();
@@ -275,12 +297,12 @@ export async function assembleDump(
       if (part.pendingBytes >= WRITE_SIZE) await flush(part);
     };
     let header: Buffer | undefined;
-    for await (const line of linesIn(target, statePath(size), signal)) {
+    for await (const line of linesIn(target, statePath(size), signal, wasRead)) {
       if (header) await append(line, statePath(size));
       else requireNote(target, (header = line), note);
     }
     for (const { path } of recordsFiles(size))
-      for await (const line of linesIn(target, path, signal)) await append(line, path);
+      for await (const line of linesIn(target, path, signal, wasRead)) await append(line, path);
     for (const part of parts.values()) await flush(part);
     return { note, chunks: dumpOf(header ?? Buffer.alloc(0), parts) };
   } finally {
@@ -289,11 +311,24 @@ export async function assembleDump(
 }
 
 /** Reads the lines of a file of a copy. @throws InvalidCopyError if it is missing */
-async function* linesIn(target: CopyTarget, path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* linesIn(
+  target: CopyTarget,
+  path: string,
+  signal: AbortSignal,
+  wasRead: (file: ListedFile) => void,
+): AsyncGenerator<Buffer> {
   signal.throwIfAborted();
   const stream = await target.read(path, signal);
   if (!stream) throw new InvalidCopyError(`The copy in ${target.name} is incomplete: ${path} is missing.`);
-  yield* splitLines(stream as AsyncIterable<Buffer>);
+  const sha256 = createHash('sha256');
+  async function* hashed() {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      sha256.update(chunk);
+      yield chunk;
+    }
+  }
+  yield* splitLines(hashed());
+  wasRead({ path, sha256: sha256.digest('hex') });
 }
 
 /** The folder for files of gigabytes: on many Linux systems `/tmp` is memory, and `/var/tmp` a disk (file-hierarchy(7)). */

@@ -1,44 +1,24 @@
 import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
-import {
-  FILES,
-  isOlder,
-  LIST,
-  type ListedFile,
-  openAnnouncement,
-  openList,
-  parseLines,
-  partPath,
-} from '../../shared/proof/fileList.ts';
-import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
+import { type ListedFile, parseLines, partPath } from '../../shared/proof/fileList.ts';
+import { ifValid } from '../../shared/proof/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
 import { type Claim, type ClaimId, decide, type Verdict } from '../../shared/proof/verdict.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { checkDump, type DumpHead, NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
 import { framedLeaf, GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
-import { readCopiedNote } from './claim.ts';
-import {
-  CHECKPOINT,
-  CLAIM,
-  encryptedDigest,
-  encryptedPath,
-  OBJECTS,
-  objectPath,
-  statePath,
-  WITHHELD,
-} from './copyPaths.ts';
+import { CHECKPOINT, encryptedDigest, encryptedPath, OBJECTS, objectPath, WITHHELD } from './copyPaths.ts';
 import { isLeftBehind } from './leftFiles.ts';
 import { INDEX } from './pages/pagePaths.ts';
 import { assembleDump, folderForLargeFiles } from './restore.ts';
-import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
+import { type ReadList, readFileList, readListFile } from './signedList.ts';
+import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 
 /** What verifying a copy found. */
 export interface VerifiedCopy {
@@ -115,9 +95,7 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
   const folder = await mkdtemp(join(folderForLargeFiles(), 'strongroom-copy-'));
   const expected = new ExpectedFiles(join(folder, 'expected.db'));
   try {
-    const { note, size } = await readCopiedNote(target);
-    const keys = await keysIn(target, statePath(size));
-    const list = await readFileList(target, { note, keys }, expected);
+    const list = await readFileList(target, expected);
     const result: VerifiedCopy = {
       ok: false,
       verdict: 'unknown',
@@ -159,21 +137,6 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
     await rm(folder, { recursive: true, force: true });
   }
 }
-
-/** The keys that a copy names, in its state and in the file that says whose it is. Which of them signed it is verified. */
-async function keysIn(target: CopyTarget, state: string): Promise<string[]> {
-  const keys: string[] = [];
-  for (const path of [state, CLAIM]) {
-    const stream = await target.read(path, undefined, { start: 0, end: MAX_HEADER_BYTES - 1 });
-    if (!stream) continue;
-    const [line = ''] = (await buffer(stream)).toString().split('\n', 1);
-    const key = /"key":("[^"\\]{1,1000}")/.exec(line)?.[1];
-    if (key !== undefined) keys.push(JSON.parse(key) as string);
-  }
-  return keys;
-}
-
-const MAX_HEADER_BYTES = 65_536;
 
 /**
  * Expects no object in the clear that the signed list has encrypted, unless a sync was about to send it so. Returns their
@@ -255,7 +218,7 @@ async function judgeUnnamed(
 /** Whether a file is a part of a list, which a sync that was killed leaves: nothing but digests and paths. */
 async function isFormerPart(target: CopyTarget, { path, sha256 }: ListedFile): Promise<boolean> {
   if (path !== partPath(sha256)) return false;
-  const part = await read(target, path);
+  const part = await readListFile(target, path);
   return part !== undefined && ifValid(() => parseLines(part.toString())) !== undefined;
 }
 
@@ -343,100 +306,4 @@ export class TileDigests {
       if (filling.parts.length > 0) this.#complete(level, filling);
     return this.#tiles;
   }
-}
-
-/** A list names its parts, a part its files: each is far smaller. */
-const MAX_BYTES = 67_108_864;
-const NEXT = /^files\/next-[0-9a-f]{64}$/;
-
-/** What the list of a copy says, and what is wrong with the list itself. */
-interface ReadList {
-  /** Whether the list was verified, so that everything else can be. */
-  isComplete: boolean;
-  damaged: string[];
-  missing: string[];
-}
-
-/**
- * Reads the list of a copy's files: what must be there, and what a sync that was killed may have left. The list must not
- * belong to an older checkpoint than the copy has. It can belong to a newer one, if a sync was killed between the two.
- *
- * @param keys the keys that may have signed the checkpoint; the list must be signed by the same
- * @throws CopyError
- */
-async function readFileList(
-  target: CopyTarget,
-  { note, keys }: { note: string; keys: readonly string[] },
-  expected: ExpectedFiles,
-): Promise<ReadList> {
-  const result: ReadList = { isComplete: false, damaged: [], missing: [] };
-  const bytes = await read(target, LIST);
-  if (!bytes) {
-    // A node writes no checkpoint to a copy without the list that belongs to it.
-    result.missing.push(LIST);
-    return result;
-  }
-  const checkpoint = firstOf(keys, (key) => ({ key, ...openCheckpoint(note, key, nodeCrypto) }));
-  if (!checkpoint) result.damaged.push(CHECKPOINT);
-  // Whoever has any other key can sign a list that states this checkpoint.
-  const signers = checkpoint ? [checkpoint.key] : keys;
-  const list = firstOf(signers, (key) => ({ key, ...openList(bytes.toString(), key, nodeCrypto) }));
-  if (!list || (checkpoint && isOlder(list, checkpoint))) {
-    result.damaged.push(LIST);
-    return result;
-  }
-  result.isComplete = true;
-  for (const { path, sha256 } of list.parts) {
-    const part = await read(target, path);
-    if (part && hash('sha256', part) === sha256)
-      for (const file of parseLines(part.toString())) expected.add(file.path, file.sha256);
-    else {
-      result.isComplete = false;
-      (part ? result.damaged : result.missing).push(path);
-    }
-    expected.allow(path, sha256);
-  }
-  const listDigest = hash('sha256', bytes);
-  expected.allow(LIST, listDigest);
-  await readAnnouncements(target, { key: list.key, list: listDigest }, expected);
-  return result;
-}
-
-/**
- * What a sync was about to write when it was killed. A statement about another list amends nothing. It still says of an
- * object, which has one version only, that the archive sent it.
- */
-async function readAnnouncements(
-  target: CopyTarget,
-  { key, list }: { key: string; list: string },
-  expected: ExpectedFiles,
-): Promise<void> {
-  for await (const { path } of target.list(FILES)) {
-    const bytes = NEXT.test(path) ? await read(target, path) : undefined;
-    if (!bytes) continue;
-    const announced = ifValid(() => openAnnouncement(bytes.toString(), key, nodeCrypto));
-    if (!announced) continue;
-    expected.allow(path, hash('sha256', bytes));
-    for (const { path, sha256 } of announced.files)
-      if (announced.amends === list) expected.allow(path, sha256);
-      else expected.setSent(path, sha256);
-  }
-}
-
-/** What is larger than anything a node writes is read as if it were empty. */
-async function read(target: CopyTarget, path: string): Promise<Buffer | undefined> {
-  try {
-    return await readBytes(target, path, MAX_BYTES);
-  } catch (error) {
-    if (error instanceof InvalidCopyError) return Buffer.alloc(0);
-    throw error;
-  }
-}
-
-function firstOf<Result>(keys: readonly string[], open: (key: string) => Result): Result | undefined {
-  for (const key of keys) {
-    const opened = ifValid(() => open(key));
-    if (opened) return opened;
-  }
-  return undefined;
 }

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { TileDigests } from '../../server/copies/verifyCopy.ts';
+import { nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
+import { noteBody } from '../../shared/proof/signedNote.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -93,6 +95,85 @@ describe('verify', () => {
     expect(await verified()).toMatchObject({
       sentence: expect.stringContaining('records/1-1000.jsonl is missing') as string,
     });
+  });
+});
+
+describe('restore', () => {
+  const restore = async (...words: string[]) =>
+    runHere(['restore', place, '--data', join(await temporaryFolder(), 'restored'), ...words]);
+  const restoredJson = async () => {
+    const { code, stdout } = await restore('--json');
+    return { code, said: JSON.parse(stdout) as object };
+  };
+  const isSaid = 'no signature covers the sources, the rounds and the cases';
+  const otherTime = (text: string) => text.replace(/"made_at":"\d{4}/, '"made_at":"1999');
+
+  test('restores a file that is not as the signed list says, names it, and exits with 1', async () => {
+    expect(await restoredJson()).toMatchObject({
+      code: 0,
+      said: { ok: true, list: 'valid', uncovered: [] },
+    });
+    const state = inPlace('state/1.jsonl');
+    await writeFile(state, otherTime(await readFile(state, 'utf8')));
+    expect(await restoredJson()).toMatchObject({
+      code: 1,
+      said: { ok: false, list: 'valid', uncovered: ['state/1.jsonl'], objects: 2, missing: [] },
+    });
+    const { code, stdout, stderr } = await restore();
+    expect([code, stdout]).toEqual([1, expect.stringContaining('was restored: 1 entry, 2 objects')]);
+    expect(stderr).toContain('state/1.jsonl: not as the signed list of the copy says.\n');
+    expect(stderr).toContain(`1 file in ${place} differs from the signed list: ${isSaid}`);
+  });
+
+  test('restores a copy of an earlier version, without a list, and says that nothing signed covers it', async () => {
+    await rm(inPlace('files'), { recursive: true });
+    const { code, stdout, stderr } = await restore();
+    expect([code, stdout]).toEqual([3, expect.stringContaining('was restored: 1 entry, 2 objects')]);
+    expect(stderr).toContain(`has no signed list of its files: ${isSaid}`);
+    expect(await restoredJson()).toMatchObject({ code: 3, said: { ok: false, list: 'missing' } });
+    await rm(inPlace('archive'), { recursive: true });
+    expect(await restore()).toMatchObject({ code: 1 });
+  });
+
+  test.each([
+    ['nothing', () => ''],
+    ['another list', (text: string) => text.replace(/ \d+\n/, ' 9\n')],
+    ['the list of another checkpoint', (text: string) => text.replace('list 1 ', 'list 0 ')],
+    ['a list without its signature', (text: string) => text.slice(0, text.lastIndexOf('\n\n') + 2)],
+    ['what no memory holds', () => 'x'.repeat(70_000_000)],
+  ])('restores beside %s, and says that it covers nothing', async (_, to) => {
+    const list = inPlace('files/list');
+    await writeFile(list, to(await readFile(list, 'utf8')));
+    const { code, stdout, stderr } = await restore();
+    expect([code, stdout]).toEqual([1, expect.stringContaining('was restored: 1 entry, 2 objects')]);
+    expect(stderr).toContain(`is not the one that the key signed for its checkpoint: ${isSaid}`);
+    expect(await restoredJson()).toMatchObject({ code: 1, said: { ok: false, list: 'invalid' } });
+  });
+
+  test('says of a part of the list that is missing which files it does not cover', async () => {
+    const [, part = ''] = /(files\/[0-9a-f]{64})/.exec(await readFile(inPlace('files/list'), 'utf8')) ?? [];
+    await rm(inPlace(part));
+    expect(await restoredJson()).toMatchObject({
+      code: 1,
+      said: { list: 'valid', uncovered: ['records/1-1.jsonl', 'state/1.jsonl'] },
+    });
+  });
+
+  test('takes a list for none that somebody signed who signed the checkpoint too', async () => {
+    const claim = await readFile(inPlace('strongroom.json'), 'utf8');
+    const { key, node: name } = JSON.parse(claim) as { key: string; node: string };
+    const stranger = nodeKeyOf(name, privateKeyOfSeed(new Uint8Array(32).fill(7)));
+    const lineOver = (note: string) => signNote(stranger, noteBody(note)).split('\n\n').at(-1) ?? '';
+    const [checkpoint, list, state] = await Promise.all(
+      ['checkpoint', 'files/list', 'state/1.jsonl'].map((path) => readFile(inPlace(path), 'utf8')),
+    );
+    const both = `${checkpoint}${lineOver(checkpoint ?? '')}`;
+    await writeFile(inPlace('checkpoint'), both);
+    await writeFile(inPlace('files/list'), `${noteBody(list ?? '')}\n${lineOver(list ?? '')}`);
+    const [before, after] = [JSON.stringify(checkpoint), JSON.stringify(both)];
+    await writeFile(inPlace('state/1.jsonl'), (state ?? '').replace(before, after));
+    await writeFile(inPlace('strongroom.json'), claim.replace(key, stranger.verifierKey));
+    expect(await restoredJson()).toMatchObject({ code: 1, said: { ok: false, list: 'invalid', objects: 2 } });
   });
 });
 

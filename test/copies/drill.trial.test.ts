@@ -114,6 +114,27 @@ test('a damaged object, damaged records and a lost place are said and alerted on
   expect(await left()).toEqual([]);
 });
 
+test('a copy that differs from its signed list, or has lost it, is damaged until it was checked', async () => {
+  const node = await openTestNode({ dataFolder: data });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+  const copy = await addCopy(node, place, { pages: false });
+  await sync(node, copy);
+  const state = join(place, 'state/1.jsonl');
+  await writeFile(state, (await readFile(state, 'utf8')).replace(/"made_at":"\d{4}/, '"made_at":"1999'));
+  const altered = await drill(node, copy);
+  expect(altered).toMatchObject({ outcome: 'damaged', restored: { objects: 1 } });
+  expect(altered.sentence).toContain('1 file in');
+  await check(node, copy);
+  expect(await drill(node, copy)).toMatchObject({ outcome: 'restored' });
+  await rm(join(place, 'files/list'));
+  expect(await drill(node, copy)).toMatchObject({
+    outcome: 'damaged',
+    sentence: expect.stringContaining('has no signed list') as string,
+  });
+  await check(node, copy);
+  expect(await drill(node, copy)).toMatchObject({ outcome: 'restored' });
+});
+
 test('a copy whose withheld objects need a key proves nothing until it holds the key intact', async () => {
   const node = await openTestNode({ dataFolder: data });
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'secret', 'b.txt': 'two' });

@@ -3,11 +3,13 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
+import type { RestoreResult } from '../../copies/restore.ts';
 import {
   ARCHIVE_OPTIONS,
   askPassphrase,
   type Command,
   type ExitCode,
+  escapeForTerminal,
   optionsHelp,
   PASSPHRASE_HELP,
   print,
@@ -37,7 +39,8 @@ const OPTIONS = {
 const HELP = `Usage: strongroom restore TARGET --data DIR [options]
 
 Makes an archive from a copy. Everything is verified: the signature of the checkpoint, each record against its ledger
-entry, each object against its digest. The data folder must be empty or not exist.
+entry, each object against its digest, and every file that is read against the signed list of the copy. What that list does
+not cover is named and restored all the same. The data folder must be empty or not exist.
 
 The archive has the same ledger and gives the same answers. It refuses writes until you choose its key: “strongroom key
 --renew --data DIR” makes a new one; “strongroom key --same-key --data DIR” continues with the old one if you have put
@@ -52,8 +55,9 @@ ${TARGET_HELP}
 
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if everything was restored, 1 if objects are missing or damaged in the copy or could not be decrypted, 2 if
-nothing was restored.`;
+Exit code: 0 if everything was restored, 1 if objects are missing or damaged in the copy or could not be decrypted, or if a
+file is not as the signed list says, 3 if nothing is wrong but the copy has no signed list (earlier versions sent none), 2
+if nothing was restored.`;
 
 /** @throws UsageError */
 async function identityOf(file: string): Promise<string> {
@@ -79,6 +83,7 @@ export const restore: Command = {
     const passphrase = values.key ? await askPassphrase({ isNew: false }) : undefined;
     // Loaded here, so that the list of commands does not wait for it.
     const { restoreCopy } = await import('../../copies/restore.ts');
+    const { coverageSentence } = await import('../../copies/signedList.ts');
     const { openTarget } = await import('../../copies/targets/openTarget.ts');
     const target = await openTarget({
       target: address,
@@ -86,7 +91,7 @@ export const restore: Command = {
       region: values.region,
     });
     try {
-      const { head, objects, bytes, missing, encrypted, released, sealed, isKeyOlder } = await restoreCopy({
+      const result = await restoreCopy({
         target,
         folder,
         clock: systemClock,
@@ -95,45 +100,67 @@ export const restore: Command = {
         signal: new AbortController().signal,
         progress: () => {},
       });
-      const ok = missing.length + encrypted.length + sealed === 0;
       const isKeyGiven = identity !== undefined || passphrase !== undefined;
-      const entries = head.checkpoint.size;
-      if (values.json)
-        print(JSON.stringify({ ok, folder, entries, objects, bytes, missing, encrypted, released, sealed }));
-      else {
-        for (const sha256 of missing.slice(0, MAX_LISTED))
-          printError(`${sha256}: missing or damaged in the copy.`);
-        if (missing.length > 0) printError(`${countOf(missing.length, 'object')} could not be restored.`);
-        for (const sha256 of encrypted.slice(0, MAX_LISTED))
-          printError(
-            isKeyGiven
-              ? `${sha256}: withheld; the copy holds it encrypted to none of the keys that were given.`
-              : `${sha256}: withheld; the copy holds it encrypted to the owner's key.`,
-          );
-        if (encrypted.length > 0)
-          printError(
-            `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without ${isKeyGiven ? 'their key: what was given is another one. Give that of the data folder which made the copy' : 'the key. Restore with --key or --identity'}.`,
-          );
-        if (sealed > 0)
-          printError(
-            `${countOf(sealed, 'sealed finding stays', 'sealed findings stay')} sealed: without the key, only the commitments could be read. Restore with --key or --identity.`,
-          );
-        if (released > 0)
-          print(
-            `${countOf(released, 'object was', 'objects were')} given up: the record and the digest remain.`,
-          );
-        print(
-          `${folder} was restored: ${countOf(entries, 'entry', 'entries')}, ${countOf(objects, 'object')}, ${bytes} bytes.`,
-        );
-        if (isKeyOlder)
-          print(
-            'The key in the copy is not the one that signed it, because the archive got a new key later. It was not restored, only what decrypts withheld objects and sealed findings.',
-          );
-        print('The archive is read-only until you choose its key: “strongroom key --renew” or “--same-key”.');
-      }
-      return ok ? 0 : 1;
+      if (values.json) print(JSON.stringify(asJson(result, folder)));
+      else printSentences(result, { folder, isKeyGiven, notSigned: coverageSentence(result, target) });
+      if (isWhole(result) && result.uncovered.length === 0) return 0;
+      return isWhole(result) && result.list === 'missing' ? 3 : 1;
     } finally {
       await target.close();
     }
   },
 };
+
+/** Whether all objects and findings of the copy were restored. */
+function isWhole({ missing, encrypted, sealed }: RestoreResult): boolean {
+  return missing.length + encrypted.length + sealed === 0;
+}
+
+function asJson(result: RestoreResult, folder: string): object {
+  const { head, objects, bytes, missing, encrypted, released, sealed, list, uncovered } = result;
+  const ok = isWhole(result) && uncovered.length === 0;
+  const entries = head.checkpoint.size;
+  return { ok, folder, entries, objects, bytes, missing, encrypted, released, sealed, list, uncovered };
+}
+
+interface Told {
+  folder: string;
+  isKeyGiven: boolean;
+  /** The sentence that says what no signature covers. */
+  notSigned: string | undefined;
+}
+
+function printSentences(result: RestoreResult, { folder, isKeyGiven, notSigned }: Told): void {
+  const { head, objects, bytes, missing, encrypted, released, sealed, isKeyOlder, list, uncovered } = result;
+  const entries = head.checkpoint.size;
+  for (const sha256 of missing.slice(0, MAX_LISTED)) printError(`${sha256}: missing or damaged in the copy.`);
+  if (missing.length > 0) printError(`${countOf(missing.length, 'object')} could not be restored.`);
+  for (const sha256 of encrypted.slice(0, MAX_LISTED))
+    printError(
+      isKeyGiven
+        ? `${sha256}: withheld; the copy holds it encrypted to none of the keys that were given.`
+        : `${sha256}: withheld; the copy holds it encrypted to the owner's key.`,
+    );
+  if (encrypted.length > 0)
+    printError(
+      `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without ${isKeyGiven ? 'their key: what was given is another one. Give that of the data folder which made the copy' : 'the key. Restore with --key or --identity'}.`,
+    );
+  if (sealed > 0)
+    printError(
+      `${countOf(sealed, 'sealed finding stays', 'sealed findings stay')} sealed: without the key, only the commitments could be read. Restore with --key or --identity.`,
+    );
+  if (list === 'valid')
+    for (const path of uncovered.slice(0, MAX_LISTED))
+      printError(`${escapeForTerminal(path)}: not as the signed list of the copy says.`);
+  if (notSigned !== undefined) printError(escapeForTerminal(notSigned));
+  if (released > 0)
+    print(`${countOf(released, 'object was', 'objects were')} given up: the record and the digest remain.`);
+  print(
+    `${folder} was restored: ${countOf(entries, 'entry', 'entries')}, ${countOf(objects, 'object')}, ${bytes} bytes.`,
+  );
+  if (isKeyOlder)
+    print(
+      'The key in the copy is not the one that signed it, because the archive got a new key later. It was not restored, only what decrypts withheld objects and sealed findings.',
+    );
+  print('The archive is read-only until you choose its key: “strongroom key --renew” or “--same-key”.');
+}

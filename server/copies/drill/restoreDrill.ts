@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { GIGABYTE, MEGABYTE } from '../../../shared/limits.ts';
 import type { RestoreDrill } from '../../../shared/node/copy.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
+import { LIST } from '../../../shared/proof/fileList.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { every } from '../../runtime/background.ts';
@@ -11,6 +12,7 @@ import type { Log } from '../../runtime/log.ts';
 import { runWorker } from '../../runtime/threads.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
 import { isNoSpace, temporaryFolder } from '../../store/files.ts';
+import { filesOfList } from '../../store/sqlite/node/copiedFiles.ts';
 import { type CopyRow, holdsWithheldKey, setDrilled } from '../../store/sqlite/node/copies.ts';
 import type { Store } from '../../store/store.ts';
 import type { CopyServices } from '../claim.ts';
@@ -78,6 +80,7 @@ async function inputOf(services: DrillServices, copy: CopyRow, folder: string): 
       owner_token,
       lacksKey: !holdsWithheldKey(copy),
       keyFile: copy.kept_key === null ? undefined : sentDigest(store.read, id, KEY),
+      hasList: filesOfList(store.read, id).some(({ path }) => path === LIST),
     },
     room: roomOf(services),
     start: store.randomHex(64),
@@ -138,6 +141,8 @@ export interface DrillInput {
     lacksKey: boolean;
     /** The digest of its file of the key; undefined if it has none. */
     keyFile: string | undefined;
+    /** Whether it was sent a signed list of its files. */
+    hasList: boolean;
   };
   /** The bytes that may be written. */
   room: number;

@@ -19,6 +19,7 @@ import { assertOwnedByThisNode } from '../claim.ts';
 import { KEY, RECORDS, STATE } from '../copyPaths.ts';
 import { readIdentity } from '../keys/copyKeys.ts';
 import { type BlobRow, restoreCopy } from '../restore.ts';
+import { coverageSentence, type SignedCoverage } from '../signedList.ts';
 import { type AroundPlace, openTarget } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from '../targets/target.ts';
 import {
@@ -121,7 +122,7 @@ class Drill {
     const all = await this.#compare(folder, target.name);
     const objectSeconds = (objectsAt.ended - objectsAt.begun) / 1_000;
     const recordSeconds = (performance.now() - begun) / 1_000 - objectSeconds;
-    const { head, objects, bytes, missing, encrypted, sealed } = result;
+    const { head, objects, bytes, missing, encrypted, sealed, list, uncovered } = result;
     const lines = Object.values(head.counts).reduce((sum, counted) => sum + counted, 0);
     const restored = {
       entries: head.checkpoint.size,
@@ -140,6 +141,8 @@ class Drill {
       encrypted: encrypted.length,
       encryptedThere,
       sealed,
+      list,
+      uncovered,
     });
     return { ...verdict, restored, needed_bytes: null };
   }
@@ -232,7 +235,7 @@ class Drill {
 
   #verdictOn(
     name: string,
-    { missing, objects, encrypted, encryptedThere, sealed }: Seen,
+    { missing, objects, encrypted, encryptedThere, sealed, ...coverage }: Seen,
   ): Pick<DrillFinding, 'outcome' | 'sentence'> {
     // What this archive has given up or found lost since is known.
     const lost = missing.filter(
@@ -244,6 +247,11 @@ class Drill {
       const sentence = `${these} ${are} missing or damaged in ${name}, the first of them ${lost[0]}. Check the copy: what is damaged is sent again.`;
       return { outcome: 'damaged', sentence };
     }
+    const uncovered = coverageSentence(coverage, { name });
+    // An earlier version, or an archive without its private key, sent no list.
+    const wasListed = coverage.list !== 'missing' || this.#input.copy.hasList;
+    if (uncovered !== undefined && wasListed)
+      return { outcome: 'damaged', sentence: `${uncovered} Check the copy: what is damaged is sent again.` };
     if (encryptedThere > 0 && (this.#input.copy.lacksKey || encrypted > 0)) {
       const these = `${countOf(encryptedThere, 'withheld object is', 'withheld objects are')} encrypted in ${name}`;
       const why = this.#input.copy.lacksKey
@@ -259,11 +267,15 @@ class Drill {
         : 'and could not be decrypted with withheld.key of this data folder. Put the file back from a backup.';
       return { outcome: 'key_missing', sentence: `${these}, ${why}` };
     }
-    return { outcome: 'restored', sentence: `The archive can be restored from ${name}.` };
+    const sentence = `The archive can be restored from ${name}.`;
+    return {
+      outcome: 'restored',
+      sentence: uncovered === undefined ? sentence : `${sentence} ${uncovered} Sync the copy.`,
+    };
   }
 }
 
-interface Seen {
+interface Seen extends SignedCoverage {
   missing: readonly string[];
   objects: number;
   /** Objects of the sample that could not be decrypted, and all that are encrypted. */

@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../../shared/problems.ts';
@@ -133,6 +133,8 @@ interface KeptKeys {
   key: string;
   /** undefined if an earlier version put the key there. */
   identity: string | undefined;
+  /** The digest of their file. */
+  sha256: string;
 }
 
 /**
@@ -173,7 +175,8 @@ export async function readKey(target: CopyTarget, passphrase: string): Promise<K
   try {
     const text = await runAge<string>({ decrypt: bytes, passphrase });
     const identity = identityIn(text);
-    return { key: identity === undefined ? text : text.replace(`${identity}\n`, ''), identity };
+    const key = identity === undefined ? text : text.replace(`${identity}\n`, '');
+    return { key, identity, sha256: hash('sha256', bytes) };
   } catch (cause) {
     throw new CopyError(`The passphrase is not that of the key in ${target.name}, or the key was altered.`, {
       cause,

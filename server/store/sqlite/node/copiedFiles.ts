@@ -151,6 +151,7 @@ export class ExpectedFiles {
     this.#statements = {
       add: database.prepare('INSERT OR REPLACE INTO expected (path, sha256) VALUES (?, ?)'),
       has: database.prepare('SELECT 1 FROM expected WHERE path = ?'),
+      isExpected: database.prepare('SELECT 1 FROM expected WHERE path = ? AND sha256 = ?'),
       remove: database.prepare('DELETE FROM expected WHERE path = ?'),
       after: database.prepare<[string, number], ExpectedFile>(
         'SELECT path, sha256 FROM expected WHERE path > ? ORDER BY path LIMIT ?',
@@ -170,6 +171,10 @@ export class ExpectedFiles {
 
   has(path: string): boolean {
     return this.#statements.has.get(path) !== undefined;
+  }
+
+  isExpected(path: string, sha256: string): boolean {
+    return this.#statements.isExpected.get(path, sha256) !== undefined;
   }
 
   remove(path: string): void {
