@@ -1,38 +1,58 @@
+import { decide } from '../../shared/proof/verdict.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
+import { namedKeyClaims } from '../verification/report.ts';
 import { type ExitCode, escapeForTerminal, openProgress, print, printError } from './command.ts';
 
 /** At most so many files are listed. */
 const MAX_LISTED = 20;
 
+interface CopyOptions {
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  /** The verifier key that must have signed it. */
+  key?: string | undefined;
+  json: boolean;
+}
+
 /** Verifies a copy without a node and prints what was found. @throws CopyError */
 export async function verifyCopyAt(
   address: string,
-  { endpoint, region, json }: { endpoint?: string | undefined; region?: string | undefined; json: boolean },
+  { endpoint, region, key, json }: CopyOptions,
 ): Promise<ExitCode> {
   const target = await openTarget({ target: address, endpoint, region });
   const progress = openProgress(process.stderr);
   try {
     const { signal } = new AbortController();
-    const found = await verifyCopy(target, { signal, progress: (read) => progress.read(read) });
+    const found = withNamedKey(
+      await verifyCopy(target, { signal, progress: (read) => progress.read(read) }),
+      key,
+    );
     progress.clear();
     print(json ? JSON.stringify(asJson(found)) : sentencesOf(found));
     if (!json) for (const each of wrongFiles(found)) printError(each);
-    if (!json && found.invalid) printError(invalidRecords(target.name, found.invalid));
-    return found.ok ? 0 : 1;
+    if (!json && found.invalid) printError(escapeForTerminal(invalidRecords(target.name, found.invalid)));
+    return found.ok ? 0 : found.verdict === 'unsigned' ? 3 : 1;
   } catch (error) {
     if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
     progress.clear();
     if (json) print(JSON.stringify({ ok: false, verdict: 'altered', claims: [], sentence: error.message }));
-    else printError(invalidRecords(target.name, error));
+    else printError(escapeForTerminal(invalidRecords(target.name, error)));
     return 1;
   } finally {
     progress.clear();
     await target.close();
   }
+}
+
+/** Compares the key that signed a copy with the one that was named. */
+function withNamedKey(found: VerifiedCopy, key: string | undefined): VerifiedCopy {
+  const claims = [...found.claims, ...namedKeyClaims(found.head?.verifierKey, key)];
+  const { verdict } = decide('copy', claims);
+  return { ...found, claims, verdict, ok: verdict === 'intact' };
 }
 
 function invalidRecords(name: string, error: Error): string {
@@ -71,13 +91,14 @@ function* wrongFiles({ damaged, missing, extra, exposed, notes }: VerifiedCopy):
   for (const path of notes.slice(0, MAX_LISTED)) yield `left     ${escapeForTerminal(path)}`;
 }
 
-function sentencesOf({ ok, head, objects, bytes, ...files }: VerifiedCopy): string {
+function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCopy): string {
   const sentences: string[] = [];
   const { withheld, released, damaged, missing, extra, exposed, notes } = files;
   if (ok && head)
     sentences.push(
-      `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${head.node}.`,
+      `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${escapeForTerminal(head.node)}.`,
     );
+  else if (verdict === 'unsigned') sentences.push('Nothing is wrong, but the named key did not sign it.');
   else
     sentences.push(
       `Not intact: ${countOf(damaged.length, 'file is', 'files are')} damaged, ${countOf(missing.length, 'is', 'are')} missing, and ${countOf(extra.length, 'does', 'do')} not belong there.`,
@@ -102,6 +123,6 @@ function sentencesOf({ ok, head, objects, bytes, ...files }: VerifiedCopy): stri
     sentences.push(
       `${countOf(notes.length, 'file or folder was', 'files or folders were')} left there by a system or an unfinished sync, and ${notes.length === 1 ? 'is' : 'are'} no part of the archive.`,
     );
-  if (head) sentences.push(`The checkpoint is signed by ${head.verifierKey}`);
+  if (head) sentences.push(`The checkpoint is signed by ${escapeForTerminal(head.verifierKey)}`);
   return sentences.join('\n');
 }

@@ -8,6 +8,7 @@ import { checkBody } from '../../shared/values/checkBody.ts';
 import { digestSchema } from '../../shared/values/digest.ts';
 import { instantSchema } from '../../shared/values/text.ts';
 import { type Checkpoint, CheckpointError, nodeCrypto, openCheckpoint } from '../ledger/checkpoint.ts';
+import { keyNameOf } from '../ledger/nodeKey.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
 import { DumpError, dumpStatement, splitLines } from './dumpFile.ts';
@@ -156,7 +157,8 @@ class DumpCheck {
     }
     const { node, key, checkpoint } = at(1, () => checkBody(headerLine, value));
     this.#header = { format, node, verifierKey: key, checkpoint: checkpointOf(checkpoint, key) };
-    if (this.#header.checkpoint.origin !== node)
+    // A key signs the checkpoints of the node that it names.
+    if (this.#header.checkpoint.origin !== node || keyNameOf(key) !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
     this.#kinds = Object.keys(KINDS_OF_FORMAT[format] ?? {});
     this.#entries = this.#kinds.indexOf('entry');

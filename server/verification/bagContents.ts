@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import { checkCaseSeal, keyOfCaseSeal } from '../../shared/proof/caseSeal.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { checkTlogProof, parseTlogProof } from '../../shared/proof/tlogProof.ts';
 import { CASE_FILE, INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
-import { EVIDENCE_FILE } from './plainFiles.ts';
-import { type Finding, finding, proofFinding } from './report.ts';
+import { EVIDENCE_FILE, type VerifyContext } from './plainFiles.ts';
+import { type Finding, finding, namedKeyClaims, proofFinding } from './report.ts';
 import { type BagSource, openPackFileBag, verifyBag } from './verifyBag.ts';
 import { bytesOf, timestampFinding, verifyEvidenceFile } from './verifyProofFile.ts';
 
@@ -22,14 +21,14 @@ const MAX_PACK_FILE_BYTES = 134_217_728;
  */
 export class BagContents {
   readonly #bag: BagSource;
-  readonly #pages: () => Promise<readonly KnownPage[]>;
+  readonly #context: Pick<VerifyContext, 'pages' | 'key'>;
   readonly #digests = new Map<string, string>();
   #key: Promise<string | undefined> | undefined;
   #isIntact = true;
 
-  constructor(bag: BagSource, pages: () => Promise<readonly KnownPage[]>) {
+  constructor(bag: BagSource, context: Pick<VerifyContext, 'pages' | 'key'>) {
     this.#bag = bag;
-    this.#pages = pages;
+    this.#context = context;
   }
 
   /** Returns what is found of a file that has the digest in the manifest. */
@@ -56,7 +55,8 @@ export class BagContents {
   }
 
   async #evidence(name: string, found: Finding, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
-    const verified = await verifyEvidenceFile(found.path, read, await this.#pages());
+    const { pages, key: named } = this.#context;
+    const verified = await verifyEvidenceFile(found.path, read, { pages: await pages(), key: named });
     const [, event, pack] = /^data\/evidence\/(?:event-(\d+)|(pk_\w+))\.evidence\.html$/.exec(name) ?? [];
     const subject = event === undefined ? pack && `pack ${pack}` : `event ${event}`;
     const isOther =
@@ -144,8 +144,11 @@ export class BagContents {
       detail: this.#isIntact ? '' : 'See what is said of each.',
     };
     const key = await this.#sealKey();
+    const named = namedKeyClaims(key, this.#context.key);
     const detail = `the case, sealed by the key ${key}`;
-    return [proofFinding(this.#bag.path, 'case_bag', [files, ...claims], { against: SEAL_FILE, detail })];
+    return [
+      proofFinding(this.#bag.path, 'case_bag', [files, ...claims, ...named], { against: SEAL_FILE, detail }),
+    ];
   }
 
   #sealKey(): Promise<string | undefined> {

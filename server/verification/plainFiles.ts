@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, resolve, sep } from 'node:path';
+import { basename, dirname, normalize, resolve, sep } from 'node:path';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
@@ -27,6 +27,8 @@ export interface VerifyContext {
   found: (bytes: number) => void;
   /** The pages of evidence files that are known. */
   pages: () => Promise<readonly KnownPage[]>;
+  /** The verifier key that must have signed what is signed. */
+  key: string | undefined;
 }
 
 /** The name of an evidence file, as the node gives it. */
@@ -96,13 +98,23 @@ export interface ChecksumFile {
   entries: ChecksumEntry[];
   /** The numbers of the lines that are not valid. */
   faults: number[];
+  /** The files that it names again with another digest. */
+  contradicted: string[];
 }
 
 /** The entries of a list by the absolute paths of their files. */
 export type Expected = Map<string, ChecksumEntry>;
 
 export async function openChecksumFile(file: string): Promise<ChecksumFile> {
-  return { file, ...parseChecksums(await readFile(file, 'utf8')) };
+  const list = parseChecksums(await readFile(file, 'utf8'));
+  const byPath = new Map<string, string>();
+  const contradicted = list.entries.filter(({ name, sha256 }) => {
+    const path = isPlainPath(name) ? name : normalize(name);
+    const earlier = byPath.get(path);
+    byPath.set(path, sha256);
+    return earlier !== undefined && earlier !== sha256;
+  });
+  return { file, ...list, contradicted: contradicted.map(({ name }) => name) };
 }
 
 /**

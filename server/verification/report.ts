@@ -64,6 +64,18 @@ export function proofFinding<Of extends Format>(
   return finding(path, STATES[verdict], { ...rest, detail: said, verdict, claims });
 }
 
+/**
+ * Compares the key that signed a file with the one that the caller named, if any. A file that somebody else signed is unsigned:
+ * whoever wants to can sign anything with a key of their own, under any name.
+ */
+export function namedKeyClaims(signer: string | undefined, named: string | undefined): Claim<'key'>[] {
+  if (named === undefined || signer === undefined) return [];
+  const name = 'The key that was named signed it.';
+  return signer === named
+    ? [{ id: 'key', name, state: 'holds', detail: '' }]
+    : [{ id: 'key', name, state: 'unproven', detail: `It did not: the signature is by ${signer}.` }];
+}
+
 /** Counts findings. Without any finding, the summary is not `ok`. */
 export class Tally {
   readonly #counts = { intact: 0, changed: 0, missing: 0, unknown: 0, unsigned: 0 };

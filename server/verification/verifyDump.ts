@@ -2,26 +2,27 @@ import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { checkDump, type DumpHead, type NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { type Finding, proofFinding } from './report.ts';
+import { type Finding, namedKeyClaims, proofFinding } from './report.ts';
 
 /** Verifies a dump line by line, with the same checks as an import. */
 export async function verifyDump(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
-  named?: NamedObjects,
+  { named, key }: { named?: NamedObjects; key?: string | undefined } = {},
 ): Promise<Finding> {
   try {
     const checked = checkDump(chunks);
     let step = await checked.next();
     for (; !step.done; step = await checked.next()) named?.add(step.value);
-    const { sha256, sealed } = step.value;
-    return proofFinding(path, 'dump', claimsOf(step.value), {
+    const { sha256, sealed, node, checkpoint, verifierKey } = step.value;
+    const signed = `${countOf(checkpoint.size, 'entry', 'entries')} of ${node}, signed by the key ${verifierKey}`;
+    const hidden =
+      sealed > 0 ? `; ${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments` : '';
+    return proofFinding(path, 'dump', [...claimsOf(step.value), ...namedKeyClaims(verifierKey, key)], {
       sha256,
       expected: sha256,
       against: 'its trailer and its ledger',
-      ...(sealed > 0 && {
-        detail: `${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments`,
-      }),
+      detail: signed + hidden,
     });
   } catch (error) {
     if (!(error instanceof DumpError)) throw error;

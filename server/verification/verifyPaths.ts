@@ -42,7 +42,7 @@ export interface VerifyInput {
   holder?: ReferenceArchive | undefined;
   /** The pages of evidence files that are known, asked for with the first evidence file (default: those of earlier versions). */
   pages?: () => Promise<readonly KnownPage[]>;
-  /** The verifier key of the node whose checkpoints and proof files are verified. */
+  /** The verifier key of a node: what another key signed is unsigned. */
   key?: string | undefined;
   /** Called with numbers of bytes that were read, and that were found to be read. */
   progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
@@ -76,19 +76,18 @@ export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding[]
 
 class Verifier {
   readonly #list: ChecksumFile | undefined;
-  readonly #key: string | undefined;
   readonly #context: VerifyContext;
   /** Files that were named individually; they are hashed together at the end. */
   readonly #single: PlainFile[] = [];
 
   constructor({ list, holder, pages, key, progress }: VerifyInput) {
     this.#list = list;
-    this.#key = key;
     this.#context = {
       holder,
       read: progress?.read ?? (() => {}),
       found: progress?.found ?? (() => {}),
       pages: pages ?? (() => Promise.resolve(WRITTEN_PAGES)),
+      key,
     };
   }
 
@@ -122,7 +121,8 @@ class Verifier {
     if (TIMESTAMP_FILE.test(path))
       return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
     if (EVIDENCE_FILE.test(path)) return yield [await this.#evidence(path, () => createReadStream(path))];
-    if (WACZ_FILE.test(path)) return yield [await (await import('./verifyWacz.ts')).verifyWaczFile(path)];
+    if (WACZ_FILE.test(path))
+      return yield [await (await import('./verifyWacz.ts')).verifyWaczFile(path, this.#context.key)];
     const other = await openOtherBag(path, this.#context.read);
     if (typeof other === 'object')
       return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
@@ -135,11 +135,12 @@ class Verifier {
       this.#context.found(size);
       const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
       const { verifyDump } = await import('./verifyDump.ts');
-      return yield [await verifyDump(path, withProgress(chunks, this.#context.read))];
+      const { key, read } = this.#context;
+      return yield [await verifyDump(path, withProgress(chunks, read), { key })];
     }
     const isProof = PROOF_FILE.test(path) || isProofFile(head);
     if (isProof || (size < HEAD_BYTES && isCheckpointNote(head)))
-      return yield [await (await import('./verifyNotes.ts')).verifyNoteFile(path, this.#key)];
+      return yield [await (await import('./verifyNotes.ts')).verifyNoteFile(path, this.#context.key)];
     if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openChecksumFile(path));
     this.#single.push({ ...plainFile(path, size), detail });
@@ -147,7 +148,8 @@ class Verifier {
 
   async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
     const { verifyEvidenceFile } = await import('./verifyProofFile.ts');
-    return verifyEvidenceFile(path, read, await this.#context.pages());
+    const { pages, key } = this.#context;
+    return verifyEvidenceFile(path, read, { pages: await pages(), key });
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding[]> {
@@ -192,10 +194,12 @@ class Verifier {
   }
 }
 
-function faultsOf({ file, faults }: ChecksumFile): Finding[] {
-  return faults.map((line) =>
-    finding(file, 'unknown', { detail: `line ${line} is not a SHA-256 digest and a name` }),
-  );
+function faultsOf({ file, faults, contradicted }: ChecksumFile): Finding[] {
+  const details = [
+    ...faults.map((line) => `line ${line} is not a SHA-256 digest and a name`),
+    ...contradicted.map((name) => `it names ${name} twice, with different digests`),
+  ];
+  return details.map((detail) => finding(file, 'unknown', { detail }));
 }
 
 /** The synchronous calls take microseconds; the asynchronous ones take much longer. */
@@ -231,13 +235,13 @@ async function* folderBagFindings(path: string, context: VerifyContext): AsyncGe
 
 async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {
   const { verifyBag, BagContents } = await bagModules();
-  const archive = await archiveIn(bag);
+  const archive = await archiveIn(bag, context);
   // The name of the folder says that this is an archive, and without its dump it is none.
   if (!archive && bag.folderName === ARCHIVE_BAG.folder)
     yield [finding(`${bag.path}/${ARCHIVE_BAG.dump}`, 'missing', { detail: 'there is no dump' })];
   // The record of a pack covers what is in it, whatever that says of itself.
   const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
-  const contents = archive || isPack ? undefined : new BagContents(bag, context.pages);
+  const contents = archive || isPack ? undefined : new BagContents(bag, context);
   for await (const found of verifyBag({ ...bag, isArchive: archive !== undefined })) {
     const own = archive ? await archive.completed(found) : found;
     for (const each of contents ? await contents.completed(own) : [own])
@@ -324,14 +328,15 @@ async function completed(bag: BagSource, found: Finding, { holder }: VerifyConte
 }
 
 /** Returns the exported archive in a bag. A bag of other software may hold a file with the name of its dump. */
-async function archiveIn(bag: BagSource): Promise<ExportedArchive | undefined> {
+async function archiveIn(bag: BagSource, { key }: VerifyContext): Promise<ExportedArchive | undefined> {
   const dump = bag.files.get(ARCHIVE_BAG.dump);
   if (!dump) return undefined;
   const isNamed = bag.folderName === ARCHIVE_BAG.folder || hasObjects(bag);
   if (!isNamed && !isDump(await beginningOf(dump))) return undefined;
   const { NamedObjects } = await import('../dump/checkDump.ts');
   const objects = new Set<string>();
-  return new ExportedArchive(bag, dump, objects, new NamedObjects((sha256) => objects.add(sha256)));
+  const named = new NamedObjects((sha256) => objects.add(sha256));
+  return new ExportedArchive(bag, { dump, key, objects, named });
 }
 
 /**
@@ -343,12 +348,22 @@ class ExportedArchive {
   readonly #dump: BagFile;
   readonly #objects: ReadonlySet<string>;
   readonly #named: NamedObjects;
+  readonly #key: string | undefined;
   /** What the manifests list and the bag does not have. */
   readonly #missing = new Set<string>();
   #isDumpIntact = true;
 
-  constructor(bag: BagSource, dump: BagFile, objects: ReadonlySet<string>, named: NamedObjects) {
+  constructor(
+    bag: BagSource,
+    {
+      dump,
+      key,
+      objects,
+      named,
+    }: { dump: BagFile; key: string | undefined; objects: ReadonlySet<string>; named: NamedObjects },
+  ) {
     this.#bag = bag;
+    this.#key = key;
     this.#dump = dump;
     this.#objects = objects;
     this.#named = named;
@@ -360,7 +375,7 @@ class ExportedArchive {
     if (found.state !== 'intact') return found;
     if (name === ARCHIVE_BAG.dump) {
       const { verifyDump } = await import('./verifyDump.ts');
-      const ofDump = await verifyDump(found.path, this.#dump.read(), this.#named);
+      const ofDump = await verifyDump(found.path, this.#dump.read(), { named: this.#named, key: this.#key });
       this.#isDumpIntact = ofDump.state === 'intact' || ofDump.state === 'unsigned';
       return { ...found, ...ofDump, sha256: found.sha256 };
     }

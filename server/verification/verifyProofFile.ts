@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { judge } from '../../shared/proof/evidence.ts';
 import { sizeOf } from '../../shared/proof/evidenceFiles.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import { parseCheckpoint } from '../../shared/proof/signedNote.ts';
 import { verifyTimestamp } from '../../shared/proof/timestamp.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { MAX_EVIDENCE_BYTES, verifyEvidence } from '../../shared/proof/verifyEvidence.ts';
@@ -11,13 +12,13 @@ import { instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
-import { type Finding, finding, proofFinding } from './report.ts';
+import { type Finding, finding, namedKeyClaims, proofFinding } from './report.ts';
 
 /** Verifies an evidence file as the page in it does, with the checks of this program instead of those in the file. */
 export async function verifyEvidenceFile(
   path: string,
   read: () => AsyncIterable<Uint8Array>,
-  pages: readonly KnownPage[],
+  { pages, key }: { pages: readonly KnownPage[]; key: string | undefined },
 ): Promise<Finding> {
   const bytes = await bytesOf(read(), MAX_EVIDENCE_BYTES);
   if (!bytes) return finding(path, 'unknown', { detail: 'too large for an evidence file' });
@@ -29,7 +30,8 @@ export async function verifyEvidenceFile(
       verdict: 'unknown',
       detail: 'the evidence in it cannot be read',
     });
-  const { claims, about, set } = checked;
+  const { about, set } = checked;
+  const claims = [...checked.claims, ...namedKeyClaims(about?.key, key)];
   const holding = claims.filter(({ state }) => state === 'holds').length;
   const detail = `${countOf(holding, 'claim holds', 'claims hold')}${set ? `; they cover the ${sizeOf(set)} of the set` : ''}`;
   return proofFinding(path, 'evidence_file', claims, {
@@ -84,9 +86,10 @@ export function timestampFinding(
     { id: 'text', name: 'The stamped text is there.', state: 'holds', detail: against },
     signature,
   ];
-  const [, size] = Buffer.from(stamped).toString().split('\n');
+  const head = parseCheckpoint(Buffer.from(stamped).toString());
+  const what = head ? countOf(head.size, 'entry', 'entries') : 'no checkpoint';
   const detail =
     found &&
-    `${against} existed before ${instantOf(found.at)} (${countOf(Number(size), 'entry', 'entries')}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
+    `${against} existed before ${instantOf(found.at)} (${what}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
   return proofFinding(path, 'timestamp', claims, { sha256, against, ...(detail && { detail }) });
 }

@@ -1,22 +1,27 @@
 import { Problem } from '../../shared/problems.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { openWacz } from '../collection/captures/wacz/openWacz.ts';
-import { type Finding, proofFinding } from './report.ts';
+import { type Finding, namedKeyClaims, proofFinding } from './report.ts';
 
 type WaczClaim = Claim<ClaimId<'wacz'>>;
 
 /** Verifies a WACZ package: each file against the digests in it, and its signature. */
-export async function verifyWaczFile(path: string): Promise<Finding> {
-  return proofFinding(path, 'wacz', await claimsOf(path), { against: 'itself' });
+export async function verifyWaczFile(path: string, named: string | undefined): Promise<Finding> {
+  const { claims, signer } = await checked(path, named);
+  const detail = signer === undefined ? null : `signed by the key ${signer}`;
+  return proofFinding(path, 'wacz', claims, { against: 'itself', detail });
 }
 
-async function claimsOf(path: string): Promise<WaczClaim[]> {
+async function checked(
+  path: string,
+  named: string | undefined,
+): Promise<{ claims: WaczClaim[]; signer?: string | undefined }> {
   const form = 'It is a package whose files have the digests that it lists.';
   try {
-    const { unlisted, isSigned, close } = await openWacz(path, new AbortController().signal);
+    const { unlisted, signer, close } = await openWacz(path, new AbortController().signal);
     await close();
     const [unnamed] = unlisted;
-    return [
+    const claims: WaczClaim[] = [
       { id: 'form', name: form, state: 'holds', detail: '' },
       {
         id: 'files',
@@ -27,8 +32,8 @@ async function claimsOf(path: string): Promise<WaczClaim[]> {
       {
         id: 'signature',
         name: 'The key in it signed the digest of the list.',
-        state: isSigned ? 'holds' : 'unproven',
-        detail: isSigned ? '' : 'It has no signature.',
+        state: signer === undefined ? 'unproven' : 'holds',
+        detail: signer ?? 'It has no signature.',
       },
       {
         id: 'stated',
@@ -36,9 +41,11 @@ async function claimsOf(path: string): Promise<WaczClaim[]> {
         state: 'claimed',
         detail: 'Only the package says so. Compare the key, and the certificates.',
       },
+      ...namedKeyClaims(signer, named).map((claim) => ({ ...claim, id: 'signature' as const })),
     ];
+    return { claims, signer };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return [{ id: 'form', name: form, state: 'fails', detail: error.message }];
+    return { claims: [{ id: 'form', name: form, state: 'fails', detail: error.message }] };
   }
 }

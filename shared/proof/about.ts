@@ -50,14 +50,24 @@ function fieldsOf(record: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Names it in one line, in which no part can be taken for another one. */
+/** The forms that a node gives to these parts. */
+const SUBJECT = /^(?:finding \w+ of )?(?:event \d+|pack \w+)$/;
+const INSTANT = /^[\d:.TZ-]+$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
+
+/**
+ * Names it in one line, in which no part can be taken for another one: whoever has a key of their own can record anything, so a
+ * part that has not its form is in quotation marks, as the name is.
+ */
 export function aboutWords({ subject, name, at, sha256, key }: About): string {
-  const object = sha256 === null ? 'no object' : `SHA-256 ${visible(sha256)}`;
-  return `${visible(subject)}, ${visible(JSON.stringify(name))}, ${visible(at)}, ${object}, key ${visible(key)}`;
+  const part = (text: string, form: RegExp) => visible(form.test(text) ? text : JSON.stringify(text));
+  const object = sha256 === null ? 'no object' : `SHA-256 ${part(sha256, DIGEST)}`;
+  return `${part(subject, SUBJECT)}, ${visible(JSON.stringify(name))}, ${part(at, INSTANT)}, ${object}, key ${part(key, KEY)}`;
 }
 
 /** Writes out the characters that are not seen and may change how the others are shown. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,

@@ -348,13 +348,13 @@ const NAME_PARTS: Readonly<Record<string, string>> = {
   '2.5.4.11': 'OU',
 };
 
-/** Writes a name as `CN=…, O=…`. Parts of other kinds are left out. */
+/** Writes a name as `CN=…, O=…`, escaped as in RFC 4514. Parts of other kinds are left out. */
 function nameText(name: DerValue): string {
   const parts = name.parts.flatMap(({ parts: set }) => set);
   return parts
     .map(({ parts: [type, value] }) => ({ type: NAME_PARTS[oidOf(type, 'name')], value }))
     .filter(({ type, value }) => type !== undefined && value !== undefined)
-    .map(({ type, value }) => `${type}=${textOf(value as DerValue)}`)
+    .map(({ type, value }) => `${type}=${textOf(value as DerValue).replace(/[\\,+"<>;=]/g, '\\$&')}`)
     .toReversed()
     .join(', ');
 }

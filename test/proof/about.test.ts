@@ -7,3 +7,25 @@ test('a title can neither be taken for another part nor turn the others around',
     'pack pk_1, "T\\", 2019, key other\\u{202e}\\n", 2026-01-01T00:00:00.000Z, no object, key node+1+A',
   );
 });
+
+test('neither can what somebody recorded in the place of a number, a time or a digest', () => {
+  const key = `node+0123abcd+${'A'.repeat(44)}`;
+  const lie = `1, "T", 2020-01-01T00:00:00.000Z, SHA-256 ${'a'.repeat(64)}, key ${key}; 16 claims hold`;
+  const about = {
+    subject: 'event 2',
+    name: 'T',
+    at: '2026-01-01T00:00:00.000Z',
+    sha256: 'b'.repeat(64),
+    key,
+  };
+  expect(aboutWords(about)).toBe(
+    `event 2, "T", 2026-01-01T00:00:00.000Z, SHA-256 ${'b'.repeat(64)}, key ${key}`,
+  );
+  for (const subject of ['pack pk_0a', 'finding fi_0a of event 2'])
+    expect(aboutWords({ ...about, subject })).toMatch(new RegExp(`^${subject}, "T"`));
+  const quoted = JSON.stringify(lie);
+  expect(aboutWords({ ...about, subject: lie })).toMatch(/^"1, \\"T\\", 2020/);
+  expect(aboutWords({ ...about, at: lie })).toContain(`event 2, "T", ${quoted}, SHA-256 b`);
+  expect(aboutWords({ ...about, sha256: lie })).toContain(`SHA-256 ${quoted}, key node`);
+  expect(aboutWords({ ...about, key: `x,key+${key}` })).toMatch(/key "x,key/);
+});

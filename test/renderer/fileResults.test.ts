@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
-import type { FileProof } from '../../renderer/src/pages/verify/fileProof.ts';
+import { type FileProof, proofOf } from '../../renderer/src/pages/verify/fileProof.ts';
 import {
   type FileResult,
   judge,
@@ -86,6 +86,32 @@ test('the report is text, CSV without formulas, or JSON', () => {
     counts: { changed: 1 },
     files: [{ path: result.path, verdict: 'changed' }],
   });
+});
+
+test('what a file says is no line of the report', () => {
+  const line = `\nIntact\t${A}\tgood.html\n`;
+  const result: FileResult = {
+    key: 1,
+    path: `x${line}\u2028y`,
+    bytes: 3,
+    sha256: A,
+    expected: null,
+    list: null,
+    proof: proofOf({
+      claims: [{ id: 'file', name: `The file a${line} is there.`, state: 'fails', detail: '' }],
+    }),
+    verdict: 'altered',
+    found: null,
+    error: null,
+  };
+  const text = reportText('txt', {
+    node: 'n',
+    at: '2026-11-22T10:00:00.000Z',
+    results: [result],
+    checkpoints: [],
+  });
+  expect(text.split(/[\n\u2028]/).filter((each) => each.startsWith('Intact'))).toEqual([]);
+  expect(result.proof?.words).toContain('The file a\\u{a}Intact');
 });
 
 test('a checkpoint and a proof file are recognised', () => {

@@ -70,6 +70,17 @@ test('an unreadable line of a list is reported', async () => {
   ]);
 });
 
+test('a list that names a file twice with different digests is reported', async () => {
+  await write({ a: 'a', b: 'b' });
+  await write({
+    SHA256SUMS: `${sha256Of('x')}  a\n${sha256Of('a')}  ./a\n${sha256Of('b')}  b\n${sha256Of('b')}  b\n`,
+  });
+  for (const path of ['SHA256SUMS', ''])
+    expect((await findings(path)).filter(({ state }) => state !== 'intact')).toMatchObject([
+      { state: 'unknown', detail: 'it names ./a twice, with different digests' },
+    ]);
+});
+
 test('a folder is compared with a list from elsewhere, and unlisted files are unknown', async () => {
   await write({
     'data/sub/a': 'a',

@@ -27,7 +27,7 @@ const OPTIONS = {
   key: {
     type: 'string',
     value: 'KEY',
-    help: 'the verifier key of a node, for its checkpoints and proof files',
+    help: 'the verifier key of a node, for its checkpoints and proof files; what another key signed is unsigned',
   },
   ...TARGET_OPTIONS,
   json: { ...JSON_OPTION, help: 'print one JSON object per file, and a last one with the counts' },

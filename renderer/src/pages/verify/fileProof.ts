@@ -1,4 +1,4 @@
-import { aboutWords } from '../../../../shared/proof/about.ts';
+import { aboutWords, visible } from '../../../../shared/proof/about.ts';
 import { type ClaimId, decide, type Verdict } from '../../../../shared/proof/verdict.ts';
 import type { CheckedEvidence } from '../../../../shared/proof/verifyEvidence.ts';
 
@@ -12,7 +12,7 @@ export interface FileProof {
 /** Says what an evidence file proves. */
 export function proofOf({ claims, about }: CheckedEvidence<ClaimId<'evidence_file'>>): FileProof {
   const { verdict, because } = decide('evidence_file', claims);
-  const reasons = new Set(because.map(({ name, detail }) => `${name} ${detail}`.trim()));
+  const reasons = new Set(because.map(({ name, detail }) => visible(`${name} ${detail}`.trim())));
   const words = [...(about ? [`${aboutWords(about)}.`] : []), ...reasons].join(' ');
   return { verdict, words };
 }

@@ -271,14 +271,19 @@ function plainReport(
     '',
   ];
   for (const { path, verdict, sha256, expected, proof, error } of results) {
-    lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${path.replace(/[\r\n\t]/g, '?')}`);
+    lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${onOneLine(path)}`);
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
-    if (proof) lines.push(`\t${proof.words}`);
-    if (error) lines.push(`\t${error}`);
+    if (proof) lines.push(`\t${onOneLine(proof.words)}`);
+    if (error) lines.push(`\t${onOneLine(error)}`);
   }
   for (const { path, verdict, detail } of checkpoints)
-    lines.push(`${VERDICT_WORDS[verdict]}\t-\t${path.replace(/[\r\n\t]/g, '?')}`, `\t${detail}`);
+    lines.push(`${VERDICT_WORDS[verdict]}\t-\t${onOneLine(path)}`, `\t${onOneLine(detail)}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** What a file says must not be taken for a line of the report. */
+function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');
 }
 
 /** A dropped checkpoint, alone or at the end of a `.tlog-proof` file. */

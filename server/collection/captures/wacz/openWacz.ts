@@ -14,8 +14,8 @@ interface OpenedPackage {
   pages: number;
   /** Files that no digest in it covers. Nothing reads them. */
   unlisted: string[];
-  /** Whether its list has a signature, which is valid then. */
-  isSigned: boolean;
+  /** The public key (SPKI, in base64) whose signature of its list is valid; undefined if nobody signed it. */
+  signer: string | undefined;
   close: () => Promise<void>;
 }
 
@@ -72,7 +72,7 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   const list = byName.get(LIST);
   if (!list) return refuse('It has no datapackage.json.');
   const listBytes = await readJson(list);
-  const isSigned = await checkListDigest(byName.get(LIST_DIGEST), listBytes);
+  const signer = await checkListDigest(byName.get(LIST_DIGEST), listBytes);
   const { resources } = parsed(packageSchema, listBytes, LIST);
   const named = new Set<string>();
   let pages = 0;
@@ -93,7 +93,7 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
     .map(({ name }) => name)
     .filter((name) => name !== LIST && name !== LIST_DIGEST && !named.has(name));
   const opened = warcs.map((warc) => () => warc.read());
-  return { warcs: opened, pages, unlisted, isSigned, close: () => zip.close() };
+  return { warcs: opened, pages, unlisted, signer, close: () => zip.close() };
 }
 
 /** A digest with its algorithm. Without one, its length tells it. Earlier packages have it in `stats`. */
@@ -204,19 +204,19 @@ const listDigestSchema = z.object({
 
 /**
  * Checks the digest of the list, and its signature if there is one. A signature that does not verify refuses the package.
- * Returns whether there is one.
+ * Returns the public key that made it, if there is one.
  */
-async function checkListDigest(member: ZipMember | undefined, list: Buffer): Promise<boolean> {
-  if (!member) return false;
+async function checkListDigest(member: ZipMember | undefined, list: Buffer): Promise<string | undefined> {
+  if (!member) return undefined;
   const { hash, signedData } = parsed(listDigestSchema, await readJson(member), LIST_DIGEST);
   const digest = parseDigest(hash);
   if (!digest || createHash(digest.algorithm).update(list).digest('hex') !== digest.hex)
     return refuse('datapackage.json was changed: it does not have the digest in datapackage-digest.json.');
-  if (!signedData) return false;
+  if (!signedData) return undefined;
   const fault =
     signedData.hash === hash ? describeWrongSignature(signedData) : 'It covers a different datapackage.json.';
   if (fault !== undefined) refuse(`Its signature is not valid. ${fault}`);
-  return true;
+  return keyOf(signedData)?.export({ format: 'der', type: 'spki' }).toString('base64');
 }
 
 /**
