@@ -1,6 +1,6 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
+import { basename, join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { KnownPage } from '../../shared/proof/evidencePage.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/signedNote.ts';
@@ -157,13 +157,13 @@ class Verifier {
     const list = this.#list ?? (isFile(listInFolder) ? await openChecksumFile(listInFolder) : undefined);
     const expected: Expected = list ? await expectedInFolder(list, folder) : new Map();
     if (list) yield faultsOf(list);
-    // Compared with a given list, every file is a plain file. Otherwise pack files and bags are verified as such.
-    const stopAtBags = this.#list === undefined;
-    const set = new FolderContents({ expected, list, stopAtBags });
-    const isBag = (absolute: string) => stopAtBags && !namesWithin(expected, absolute);
-    yield* plainFindings(set.plainFiles(walkFolder(folder, isBag)), this.#context);
+    // Compared with a given list, every file is a plain file. Otherwise evidence, pack files and bags are verified as such.
+    const findsProofs = this.#list === undefined;
+    const set = new FolderContents({ expected, list, findsProofs });
+    yield* plainFindings(set.plainFiles(walkFolder(folder, () => findsProofs)), this.#context);
     yield set.others;
     if (list) yield* this.#listed(list, expected);
+    for (const path of set.evidenceFiles) yield [await this.#evidence(path, () => createReadStream(path))];
     for (const { path, bytes } of set.packFiles) yield* packFileFindings(path, bytes, this.#context);
     for (const bag of set.bags) yield* folderBagFindings(bag, this.#context);
   }
@@ -218,11 +218,6 @@ function isFile(path: string): boolean {
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-}
-
-function namesWithin(expected: Expected, folder: string): boolean {
-  for (const path of expected.keys()) if (path.startsWith(folder + sep)) return true;
-  return false;
 }
 
 /** Verifies a bag in a folder. */

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
-import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
+import { type ChecksumFile, EVIDENCE_FILE, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
 
 /** An entry of a folder. `absolute` is the normalized absolute form of `path`. */
@@ -102,24 +102,26 @@ interface ListedFolder {
   /** The listed files that were not found yet, by their absolute paths. */
   expected: Expected;
   list: ChecksumFile | undefined;
-  stopAtBags: boolean;
+  /** Whether pack files and evidence files are verified as such, also those that the list names. */
+  findsProofs: boolean;
 }
 
 /** Sorts the entries of a walked folder by how they are verified. */
 export class FolderContents {
   readonly others: Finding[] = [];
   readonly packFiles: { path: string; bytes: number }[] = [];
+  readonly evidenceFiles: string[] = [];
   readonly bags: string[] = [];
   readonly #expected: Expected;
   readonly #list: ChecksumFile | undefined;
   readonly #listPath: string | undefined;
-  readonly #findsPackFiles: boolean;
+  readonly #findsProofs: boolean;
 
-  constructor({ expected, list, stopAtBags }: ListedFolder) {
+  constructor({ expected, list, findsProofs }: ListedFolder) {
     this.#expected = expected;
     this.#list = list;
     this.#listPath = list && resolve(list.file);
-    this.#findsPackFiles = stopAtBags;
+    this.#findsProofs = findsProofs;
   }
 
   /** Yields the plain files, and keeps the other entries. Removes what is there from the expected files. */
@@ -140,9 +142,18 @@ export class FolderContents {
     if (listed) this.#expected.delete(absolute);
     if (entry.kind === 'bag') this.bags.push(path);
     else if (entry.kind === 'other') this.others.push(finding(path, 'unknown', { detail: entry.detail }));
-    else if (this.#findsPackFiles && !listed && path.endsWith('.pack.zip'))
-      this.packFiles.push({ path, bytes: entry.bytes });
-    else if (absolute !== this.#listPath) return plainFile(path, entry.bytes, listed, this.#list);
+    else if (absolute !== this.#listPath) {
+      const isProof = this.#findsProofs && this.#keepsProof(path, entry.bytes);
+      // A list proves only that it is the file that somebody listed.
+      if (listed || !isProof) return plainFile(path, entry.bytes, listed, this.#list);
+    }
     return undefined;
+  }
+
+  #keepsProof(path: string, bytes: number): boolean {
+    if (path.endsWith('.pack.zip')) this.packFiles.push({ path, bytes });
+    else if (EVIDENCE_FILE.test(path)) this.evidenceFiles.push(path);
+    else return false;
+    return true;
   }
 }

@@ -129,6 +129,25 @@ test('a folder is compared with its SHA256SUMS, and pack files and bags in it ar
   expect(Object.keys(said)).toHaveLength(2 + 8 + 8);
 });
 
+test('what a SHA256SUMS names and proves itself is verified as what it is too', async () => {
+  await write({ 'x.zip': VALID_PACK_FILE });
+  await extract(join(folder, 'x.zip'), join(folder, 'in'));
+  await write({ [`in/${ROOT}data/notes.txt`]: 'Forged.\n' });
+  await write({
+    'in/forged.evidence.html': '<script type="application/json" id="evidence">{}</script>',
+    'in/forged.pack.zip': 'x',
+    'in/SHA256SUMS': [
+      ...lines({ [`${ROOT}data/notes.txt`]: 'Forged.\n', 'forged.pack.zip': 'x' }),
+      ...lines({ 'forged.evidence.html': '<script type="application/json" id="evidence">{}</script>' }),
+    ].join(''),
+  });
+  const wrong: string[] = [];
+  for await (const batch of verifyPaths({ paths: [join(folder, 'in')] }))
+    for (const { path, state } of batch)
+      if (state === 'changed') wrong.push(path.replace(`${folder}/in/`, ''));
+  expect(wrong.sort()).toEqual(['forged.evidence.html', 'forged.pack.zip', `${ROOT}data/notes.txt`].sort());
+});
+
 test('a file named by a digest is compared with its name', async () => {
   await write({ [sha256Of('a')]: 'a', [sha256Of('b')]: 'damaged' });
   expect(await verdicts([''])).toEqual({ [sha256Of('a')]: 'intact', [sha256Of('b')]: 'changed' });
