@@ -143,6 +143,23 @@ describe('HEAD, OPTIONS and other sites (contract, section 1)', () => {
     expect(preflight.headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS');
   });
 
+  test('what only the owner gets is not for other origins, also where visitors get something', async () => {
+    const node = await openTestNode();
+    await share(node, 'read');
+    const page = await signIn(node);
+    const origin = async (path: string, headers: Record<string, string> = {}) => {
+      const answer = await rawRequest(`${node.url}${path}`, { headers });
+      expect(answer.status).toBe(200);
+      return [answer.headers['access-control-allow-origin'], answer.headers['cross-origin-resource-policy']];
+    };
+    const path = '/api/packs?limit=1';
+    expect(await origin(path)).toEqual(['*', 'cross-origin']);
+    expect(await origin(path, { Authorization: `Bearer ${node.token}` })).toEqual([undefined, 'same-origin']);
+    expect(await origin(page.ticketed(path))).toEqual([undefined, 'same-origin']);
+    const settings = await rawRequest(`${node.url}/manage/settings`);
+    expect(settings.headers['cross-origin-resource-policy']).toBe('same-origin');
+  });
+
   test('HEAD works wherever GET does, and OPTIONS lists the methods', async () => {
     const node = await openTestNode();
     const head = await rawRequest(`${node.url}/api/ledger`, { method: 'HEAD' });

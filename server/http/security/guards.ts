@@ -21,6 +21,7 @@ import {
   requireSingleHost,
   unmappedAddress,
 } from './addresses.ts';
+import { ticketOf } from './ticket.ts';
 import { isOverPlainNetwork, refuseOpenPairing, refuseSecrets } from './tlsSwitch.ts';
 
 /** The checks before every response. */
@@ -74,9 +75,9 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
       if (isExtensionCall(request, path)) return openToExtension(headers.origin);
       // The page in which the bookmark was clicked opens it, and sends it its text.
       if (path === HAND_IN_PATH) return { ...SECURITY_HEADERS, 'Cross-Origin-Opener-Policy': 'unsafe-none' };
-      if (!isShared()) return unshared;
+      if (!isShared() || path.startsWith('/manage') || carriesSecret(request)) return unshared;
       const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-      return isRead && isData(path) && !path.startsWith('/manage') ? shared : SECURITY_HEADERS;
+      return isRead && isData(path) ? shared : SECURITY_HEADERS;
     },
     admit(request, path) {
       checkHost(request, path);
@@ -173,6 +174,11 @@ function openToExtension(origin = ''): Readonly<Record<string, string>> {
     'Cross-Origin-Resource-Policy': 'cross-origin',
     Vary: 'Origin',
   };
+}
+
+/** Whether an answer may be for the sender of this request alone, and not what any visitor gets. */
+function carriesSecret(request: IncomingMessage): boolean {
+  return request.headers.authorization !== undefined || ticketOf(request) !== undefined;
 }
 
 function isFromOtherSite({ headers }: IncomingMessage): boolean {
