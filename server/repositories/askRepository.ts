@@ -46,7 +46,7 @@ export async function askRepository(
   start: string,
   signal: AbortSignal,
 ): Promise<FoundRecord> {
-  const asking = new Asking(services, signal);
+  const asking = new Asking(services, signal, await services.requests.privateRuleFor(start));
   await asking.ask([start], ACCEPT_PAGE);
   for (;;) {
     const outcome = await asking.read(start);
@@ -63,13 +63,14 @@ class Asking {
   readonly #signal: AbortSignal;
   readonly #failures = new Map<string, string>();
   readonly answers: Answer[] = [];
-  /** Once a public host has answered, no private address is connected to. */
+  /** False once a public host has answered, and from the start if the first address is public. */
   allowPrivateAddress: boolean | undefined;
   #bytes = 0;
 
-  constructor(services: AskServices, signal: AbortSignal) {
+  constructor(services: AskServices, signal: AbortSignal, allowPrivateAddress: false | undefined) {
     this.#services = services;
     this.#signal = signal;
+    this.allowPrivateAddress = allowPrivateAddress;
   }
 
   /** Reads what was answered so far. */

@@ -13,6 +13,7 @@ import { measureStorage, reachedStorageLimit, type Store } from '../../store/sto
 import { RetrievalFailure } from '../fetch/connect.ts';
 import { fetchObject, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
+import { privateRuleFor } from '../sources/privateSources.ts';
 import { findOrAddPausedSource, normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 import { type KeptObject, type ObjectReceiver, withHeldCertificates } from './objectReceiver.ts';
 import { recordRetrieval } from './recordRetrieval.ts';
@@ -123,6 +124,11 @@ export class RecordedRequests {
     const answered = [attempt, ...attempt.redirects].flatMap(({ connection }) => connection ?? []);
     const isFromPublic = answered.some(({ address }) => !fetching.isPrivateAddress(address));
     return { attempt, staged, cut, isFromPublic };
+  }
+
+  /** Returns `allowPrivateAddress` for the first address of an import that the owner starts now. */
+  privateRuleFor(url: string): Promise<false | undefined> {
+    return privateRuleFor(this.#services.fetching, url);
   }
 
   /**

@@ -169,6 +169,7 @@ async function previewSource(
   const known = sourceById(store.read, sourceIdOf(url));
   requireProfileOf(store.read, profile, url);
   const login = profile === null ? undefined : await profiles.open(profile, url);
+  const mayBePrivate = await new PrivateAddressCheck(services).allows(url);
   const attempt = await fetchObject(login || !connections ? services : { ...services, connections }, {
     url,
     headers: {},
@@ -179,6 +180,7 @@ async function previewSource(
     maxBytes: Math.floor(settings.max_object_mb * MEGABYTE),
     validators: async () => undefined,
     receive: hashBody,
+    ...(mayBePrivate ? {} : { allowPrivateAddress: false }),
     signal,
   });
   const described = await describePage({ ...attempt, url });
@@ -208,6 +210,6 @@ async function previewSource(
     ...described,
     drawn_by_script: await isDrawnByScript({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
-    private_address: await new PrivateAddressCheck(services).allows(url),
+    private_address: mayBePrivate,
   };
 }

@@ -34,6 +34,14 @@ export function allowsPrivateAddress(
 }
 
 /**
+ * Returns `allowPrivateAddress` for the first address of an import that the owner starts now, by the rule for a source that
+ * is added now. Undefined leaves it to the first host that responds.
+ */
+export async function privateRuleFor(network: Network, url: string): Promise<false | undefined> {
+  return (await new PrivateAddressCheck(network).allows(url)) ? undefined : false;
+}
+
+/**
  * Decides whether new sources may be at a private address. A source may if its host is private, or if its name resolves
  * to private addresses only. A name that cannot be resolved counts as public.
  */

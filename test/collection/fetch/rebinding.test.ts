@@ -171,6 +171,24 @@ test('an import decides for each name of the list', async () => {
   expect(allowed.reverse()).toEqual(urls.filter((url) => !/\/\/[ac]\.test/.test(url)));
 });
 
+test('an import and a test fetch by an address decide like a source that is added, before they connect', async () => {
+  const importFrom = async (host: string) => {
+    const url = web.url('/page', host);
+    const preview = await node.node.sendJson('POST', '/manage/sources/preview', { url });
+    await node.node.sendJson('POST', '/manage/captures?observer=Archive&wait=true', { timemap: url });
+    await node.node.sendJson('POST', '/manage/import?wait=true', { url });
+    return preview.json();
+  };
+  names['mixed.test'] = [PRIVATE, PUBLIC];
+  expect(await importFrom('mixed.test')).toMatchObject({ private_address: false, bytes: 'public'.length });
+  expect(inside.requests('/page')).toEqual([]);
+  expect(web.requests('/page')).toHaveLength(3);
+  names['inside.test'] = [PRIVATE];
+  expect(await importFrom('inside.test')).toMatchObject({ private_address: true, bytes: 'secret'.length });
+  expect(inside.requests('/page')).toHaveLength(3);
+  expect(web.requests('/page')).toHaveLength(3);
+});
+
 test('for sources without a decision, a private IP address is allowed and a name counts as public', async () => {
   names['old.test'] = [PRIVATE];
   const byName = await watched('old.test');

@@ -8,6 +8,7 @@ import type { Attempt } from '../../fetch/requester.ts';
 import type { ReceivedObject } from '../../record/objectReceiver.ts';
 import { detectPageLabel } from '../../record/quality/judgePage.ts';
 import { HostBackoffError } from '../../schedule/hostRateLimiter.ts';
+import { privateRuleFor } from '../../sources/privateSources.ts';
 import { sourceIdOf } from '../../sources/sources.ts';
 import {
   type Capture,
@@ -214,7 +215,7 @@ async function chooseMementos(
   const pages = new Set([new URL(request.timemap).href]);
   const found = new Map<string, ChosenMemento>();
   let original: string | null = null;
-  let isPrivate: boolean | undefined;
+  let isPrivate: boolean | undefined = await privateRuleFor(services.fetching, request.timemap);
   // Iterating a set includes the elements added meanwhile.
   for (const url of pages) {
     if (pages.size > MAX_PAGES) throw unreadable(`It has more than ${MAX_PAGES} pages.`);
