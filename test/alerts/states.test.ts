@@ -6,14 +6,15 @@ import { addPeer } from '../peers/support.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { openTestNode, temporaryFolder } from '../support/node.ts';
 import { AlertingNode, closeAll, dataOf } from './support.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeAll();
 });
 

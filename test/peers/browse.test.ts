@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
 import type { PeerEvent, PeerPack } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, mirror, sizeOf } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
 });
 

@@ -3,26 +3,19 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { MirrorResult } from '../../shared/node/peer.ts';
 import { openCollectingNode } from '../collection/support.ts';
-import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import {
-  BODY_FAULTS,
-  CALL_FAULTS,
-  closeFlakyPeers,
-  FlakyPeer,
-  type PeerFault,
-} from '../support/network/flakyPeer.ts';
+import { publishRelatedPacks, sha256Of } from '../support/archive/packs.ts';
+import { BODY_FAULTS, CALL_FAULTS, FlakyPeer, type PeerFault } from '../support/network/flakyPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { seededRandom } from '../support/seededRandom.ts';
-import { addPeer, expectVerified, mirror } from './support.ts';
+import { addPeer, EVERYTHING, expectVerified, mirror, tryToMirror } from './support.ts';
 
 afterEach(async () => {
-  closeFlakyPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });
-
-const EVERYTHING = { packs: true, sources: true } as const;
 
 /** A node with packs of every relation, a study, captures, and bytes that it withholds and gave up. */
 async function filledPeer(): Promise<TestNode> {
@@ -33,20 +26,13 @@ async function filledPeer(): Promise<TestNode> {
   await origin.check();
   await origin.check();
   const { node } = origin;
-  await node.sendJson('POST', '/api/nodes', { path: 'ocean', title: 'Ocean' });
-  const study = (await (
-    await node.sendJson('POST', '/api/studies', { title: 'Does it?', node: 'ocean' })
-  ).json()) as { id: string };
-  const first = await uploadNewPack(node, sampleRecord({ study: study.id }), { 'a.txt': 'a', 'b.txt': 'b' });
-  await uploadNewPack(node, sampleRecord({ title: 'Better', supersedes: first.id }), {
-    'c.txt': 'c'.repeat(300_000),
-    'd.txt': 'withheld',
+  await publishRelatedPacks(node, {
+    path: 'ocean',
+    title: 'Does it?',
+    files: { 'a.txt': 'a', 'b.txt': 'b' },
+    newer: { 'c.txt': 'c'.repeat(300_000), 'd.txt': 'withheld' },
   });
-  const files = (await (await node.fetch(`/api/packs?limit=10`)).json()) as {
-    items: { title: string; files: { path: string; sha256: string }[] }[];
-  };
-  const named = files.items.flatMap((pack) => pack.files).find(({ path }) => path === 'd.txt');
-  await node.sendJson('POST', '/manage/withheld', { sha256: named?.sha256, reason: 'owner' });
+  await node.sendJson('POST', '/manage/withheld', { sha256: sha256Of('withheld'), reason: 'owner' });
   return node;
 }
 
@@ -76,7 +62,7 @@ async function stateOf(node: TestNode): Promise<State> {
 
 /** Mirrors once, and requires that the owner reads what happened and that nothing partial is left. */
 async function mirrorOnce(node: TestNode, id: string, what: string): Promise<boolean> {
-  const answer = await node.sendJson('POST', `/manage/peers/${id}/mirror?wait=true`, EVERYTHING);
+  const answer = await tryToMirror(node, id);
   const body = (await answer.json()) as MirrorResult & { detail?: string };
   expect([200, 502, 409], what).toContain(answer.status);
   if (answer.status !== 200) expect(body.detail, what).toMatch(/^\S.{10,}[.]$/);

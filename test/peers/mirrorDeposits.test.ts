@@ -9,13 +9,14 @@ import { InvenioServer } from '../repositories/deposit/invenioServer.ts';
 import { closeRepositories } from '../repositories/deposit/repositoryServer.ts';
 import { addRepository, deposit, openDepositingNode } from '../repositories/deposit/support.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeRepositories();
 });

@@ -9,13 +9,14 @@ import { TILE_WIDTH } from '../../shared/proof/tree.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, mirror, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
 });
 

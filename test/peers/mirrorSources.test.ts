@@ -10,13 +10,14 @@ import type { EventDetails, EventObservers } from '../../shared/collection/event
 import { systemClock } from '../../shared/values/clock.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { sha256Of } from '../support/archive/packs.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, sizeOf } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });

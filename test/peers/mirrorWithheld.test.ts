@@ -4,13 +4,14 @@ import type { Withholding } from '../../shared/node/withheld.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, readPeer } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });

@@ -29,14 +29,15 @@ import { expectNoForgeryIntact } from '../evidence/support.ts';
 import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, keyOf } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });

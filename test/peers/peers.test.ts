@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Peer, PeerEvidence } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, keyOf, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
 });
 

@@ -3,13 +3,14 @@ import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
 import { audit, damages, fileOf, overwrite } from '../fixity/support.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { closeLyingPeers, LyingPeer } from '../support/network/lyingPeer.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
 
 afterEach(async () => {
-  closeLyingPeers();
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });

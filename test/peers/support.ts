@@ -9,6 +9,13 @@ export async function addPeer(node: TestNode, url: string): Promise<Peer> {
   return (await answer.json()) as Peer;
 }
 
+export const EVERYTHING = { packs: true, sources: true } as const;
+
+/** Mirrors everything and waits. It need not succeed. */
+export function tryToMirror(node: TestNode, id: string): Promise<Response> {
+  return node.sendJson('POST', `/manage/peers/${id}/mirror?wait=true`, EVERYTHING);
+}
+
 /** Mirrors, waits, and requires that it succeeded. */
 export async function mirror(node: TestNode, { id }: Peer, request: MirrorRequest): Promise<MirrorResult> {
   const answer = await node.sendJson('POST', `/manage/peers/${id}/mirror?wait=true`, request);

@@ -57,6 +57,22 @@ export async function uploadNewPack(
   return body as Pack;
 }
 
+/**
+ * Gives a node a subject with a study, and two packs of which the newer one replaces the one of the study.
+ *
+ * @param path the path of the subject
+ */
+export async function publishRelatedPacks(
+  node: TestNode,
+  { path, title, files, newer }: { path: string; title: string; files: Files; newer: Files },
+): Promise<void> {
+  await node.sendJson('POST', '/api/nodes', { path, title });
+  const answer = await node.sendJson('POST', '/api/studies', { title, node: path });
+  const { id: study } = (await answer.json()) as { id: string };
+  const first = await uploadNewPack(node, sampleRecord({ title, study }), files);
+  await uploadNewPack(node, sampleRecord({ title: 'Newer', supersedes: first.id }), newer);
+}
+
 /** The body of an error response. */
 export interface ProblemBody {
   status: number;

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PeerFront } from './peerFront.ts';
 
 /** What goes wrong with a call: there is no answer, another status, none in time, or one that is no JSON. */
 export const CALL_FAULTS = ['refuse', 'status 500', 'status 429', 'silence', 'wrong JSON'] as const;
@@ -12,39 +10,21 @@ export type PeerFault =
   | { call: number; fault: (typeof CALL_FAULTS)[number] }
   | { call: number; byte: number; fault: (typeof BODY_FAULTS)[number] };
 
-const opened: FlakyPeer[] = [];
-
 /**
  * A server in front of a real node whose answer fails at one call, or in the middle of one body. Give its `timer` to the
  * node that reads from it: time only passes when this peer does not answer.
  */
-export class FlakyPeer {
-  readonly #behind: string;
-  readonly #server: Server;
+export class FlakyPeer extends PeerFront {
   readonly #running = new Set<() => void>();
   #fault: PeerFault | undefined;
-  /** The address of this server. */
-  url = '';
   /** The paths of the calls since the last `failAt` or `workAgain`, with the bytes of their bodies. */
   calls: { path: string; bytes: number }[] = [];
   /** Whether the fault has happened. */
   hasFailed = false;
 
-  private constructor(behind: string) {
-    this.#behind = behind;
-    this.#server = createServer((request, response) => {
-      this.#answer(request, response).catch(() => response.destroy());
-    });
-  }
-
-  /** Starts a server on a free port in front of the node at an address; `closeFlakyPeers` closes it. */
-  static async open(behind: string): Promise<FlakyPeer> {
-    const peer = new FlakyPeer(behind);
-    peer.#server.listen(0, '127.0.0.1');
-    await once(peer.#server, 'listening');
-    peer.url = `http://127.0.0.1:${(peer.#server.address() as AddressInfo).port}`;
-    opened.push(peer);
-    return peer;
+  /** Starts a server on a free port in front of the node at an address; `closePeerFronts` closes it. */
+  static open(behind: string): Promise<FlakyPeer> {
+    return new FlakyPeer(behind).listen();
   }
 
   readonly timer = (_ms: number, over: () => void): (() => void) => {
@@ -64,23 +44,14 @@ export class FlakyPeer {
     this.hasFailed = false;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { url: path = '/', method = 'GET', headers } = request;
-    const call = { path, bytes: 0 };
+  protected async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = { path: request.url ?? '/', bytes: 0 };
     const number = this.calls.push(call);
-    const sent = method === 'GET' ? {} : { method, body: Buffer.from(await buffer(request)) };
-    const type = headers['content-type'];
-    const truth = await fetch(new URL(path, this.#behind), {
-      redirect: 'manual',
-      ...(type && { headers: { 'Content-Type': type } }),
-      ...sent,
-    });
-    const body = Buffer.from(await truth.arrayBuffer());
+    const { status, contentType, body } = await this.forward(request);
     call.bytes = body.length;
     const fault = this.#fault?.call === number ? this.#fault : undefined;
-    const contentType = truth.headers.get('Content-Type') ?? 'text/plain';
     const begin = (length: number) =>
-      response.writeHead(truth.status, { 'Content-Type': contentType, 'Content-Length': length });
+      response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': length });
     if (!fault) return void begin(body.length).end(body);
     this.hasFailed = true;
     if ('byte' in fault) this.#failIn(body.subarray(0, fault.byte), body, { fault, response, begin });
@@ -125,14 +96,4 @@ export class FlakyPeer {
   #endTimes(): void {
     for (let round = 0; round < 3; round += 1) for (const over of Array.from(this.#running)) over();
   }
-
-  close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-}
-
-/** For `afterEach`. */
-export function closeFlakyPeers(): void {
-  for (const peer of opened.splice(0)) peer.close();
 }
