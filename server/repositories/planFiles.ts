@@ -1,5 +1,5 @@
 import mime from 'mime-types';
-import { filePathFault, foldedPath } from '../../shared/archive/filePath.ts';
+import { filePathFault, foldedNewPath, withoutHidden } from '../../shared/archive/filePath.ts';
 import { GIGABYTE, MEGABYTE } from '../../shared/limits.ts';
 import type { ListedFile } from './repository.ts';
 
@@ -133,8 +133,7 @@ const MAX_SEGMENTS = 20;
 
 /** Returns the path of a name without what no pack can have: it stays within the pack, on every system. */
 function safePath(name: string): string {
-  const segments = name
-    .toWellFormed()
+  const segments = withoutHidden(name.toWellFormed())
     .normalize('NFC')
     .replaceAll('\\', '/')
     .replace(/^[A-Za-z]:(?=\/)/, '')
@@ -182,13 +181,13 @@ class PathsInUse {
   /** Returns the path, with a number if another file has it. */
   add(wanted: string): string {
     let path = wanted;
-    let folded = foldedPath(path);
+    let folded = foldedNewPath(path);
     const key = folded;
     for (let number = this.#wanted.get(key) ?? 1; !this.#isFree(folded); ) {
       number += 1;
       this.#wanted.set(key, number);
       path = numbered(wanted, number);
-      folded = foldedPath(path);
+      folded = foldedNewPath(path);
     }
     this.#files.add(folded);
     for (const folder of foldersOf(folded)) {

@@ -3,7 +3,7 @@ import { MAX_DRAFT_PATH, MAX_PACK_FILES } from '../limits.ts';
 import { digestSchema, packIdSchema } from '../values/digest.ts';
 import { integerParameter, listQuery, namedObject } from '../values/list.ts';
 import { instantSchema, text } from '../values/text.ts';
-import { filePathSchema, packRecordSchema } from './pack.ts';
+import { newFilePathSchema, packRecordSchema } from './pack.ts';
 
 /** A draft is a pack that is not published yet. Its record may be incomplete. */
 export const draftIdSchema = z.string().regex(/^dr_[0-9a-f]{20}$/, 'A draft id is dr_ and 20 hex digits.');
@@ -91,7 +91,7 @@ export const publishDraftQuery = z.strictObject({
   revision: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
 });
 
-export const draftFileQuery = z.strictObject({ path: filePathSchema, media_type: mediaType.optional() });
+export const draftFileQuery = z.strictObject({ path: newFilePathSchema, media_type: mediaType.optional() });
 
 const paths = z.array(keptPathSchema).max(MAX_PACK_FILES).default([]);
 
@@ -99,12 +99,12 @@ const paths = z.array(keptPathSchema).max(MAX_PACK_FILES).default([]);
 export const draftFilesChangeSchema = z.strictObject({
   remove: paths,
   rename: z
-    .array(z.strictObject({ from: keptPathSchema, to: filePathSchema }))
+    .array(z.strictObject({ from: keptPathSchema, to: newFilePathSchema }))
     .max(MAX_PACK_FILES)
     .default([]),
   /** Files whose contents the archive has, such as those of the previous version. */
   add: z
-    .array(fileSchema.extend({ path: filePathSchema }))
+    .array(fileSchema.extend({ path: newFilePathSchema }))
     .max(MAX_PACK_FILES)
     .default([]),
 });

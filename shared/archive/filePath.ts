@@ -17,6 +17,36 @@ export function filePathFault(path: string): string | undefined {
   return undefined;
 }
 
+/**
+ * Checks a path that somebody gives a file now. Beside what `filePathFault` finds, it may have nothing that a reader does not
+ * see. Packs that exist may: they cannot change.
+ */
+export function newPathFault(path: string): string | undefined {
+  const fault = filePathFault(path);
+  if (fault) return fault;
+  const hidden = HIDDEN.exec(path)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  return hidden && `A path must not contain the invisible character U+${hidden}. Rename the file without it.`;
+}
+
+/**
+ * Characters that are not seen, or only in the order of others: format characters (direction, zero width, soft hyphen, tags),
+ * line separators and fillers. Format characters that are drawn, such as U+0600, may be in a path.
+ */
+const HIDDEN =
+  /(?=\p{Default_Ignorable_Code_Point})\p{Cf}|[\u034f\u115f\u1160\u17b4\u17b5\u2028\u2029\u3164\uffa0\ufff9-\ufffb]/u;
+
+/** Returns the path without what `newPathFault` calls invisible. */
+export function withoutHidden(path: string): string {
+  return path.replace(new RegExp(HIDDEN, 'gu'), '');
+}
+
+/** Returns a path for a message, with its invisible characters as code points. */
+export function shownPath(path: string): string {
+  const hidden = (character: string) =>
+    `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`;
+  return `“${path.replace(new RegExp(HIDDEN, 'gu'), hidden)}”`;
+}
+
 const MAX_PATH_BYTES = 1024;
 
 /** Compares the length in UTF-8. A code unit has one to three bytes, so few texts must be encoded to know. */
@@ -41,6 +71,14 @@ export function foldedPath(path: string): string {
   return path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC');
 }
 
+/**
+ * Like `foldedPath`, for the files of a new pack. A capital ẞ is equal to ß and ss, as in full case folding; `foldedPath`
+ * takes it for a letter of its own, and packs that exist may have both.
+ */
+export function foldedNewPath(path: string): string {
+  return foldedPath(path.replaceAll('ẞ', 'ß'));
+}
+
 /** Two paths, by their positions in a list, that cannot both be files in one folder. */
 export interface PathConflict {
   index: number;
@@ -50,12 +88,21 @@ export interface PathConflict {
 }
 
 /**
- * Finds paths that would overwrite each other on some systems. It sorts the paths, because looking up every folder of
+ * Finds paths that would overwrite each other on some systems, among the files of any pack. It sorts the paths, because looking up every folder of
  * every path would mean more than a million folders for the deepest valid paths.
  */
 export function pathConflicts(paths: readonly string[]): PathConflict[] {
+  return conflictsOf(paths, foldedPath);
+}
+
+/** Finds what `pathConflicts` does among the files of a new pack, and paths that differ only in ẞ. */
+export function newPathConflicts(paths: readonly string[]): PathConflict[] {
+  return conflictsOf(paths, foldedNewPath);
+}
+
+function conflictsOf(paths: readonly string[], fold: (path: string) => string): PathConflict[] {
   // With NUL instead of the slash (no path contains NUL), a file sorts directly before the files in a folder of its name.
-  const sorted = paths.map((path, index) => ({ index, folded: foldedPath(path).replaceAll('/', '\0') }));
+  const sorted = paths.map((path, index) => ({ index, folded: fold(path).replaceAll('/', '\0') }));
   sorted.sort((left, right) =>
     left.folded === right.folded ? left.index - right.index : left.folded < right.folded ? -1 : 1,
   );

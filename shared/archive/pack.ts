@@ -7,7 +7,7 @@ import { isDigest } from '../values/digestPattern.ts';
 import { doiUrl, writtenDoi } from '../values/doi.ts';
 import { booleanParameter, listQuery, namedObject, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
-import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
+import { compareByUtf8, filePathFault, newPathFault, pathConflicts } from './filePath.ts';
 import { nodePathSchema } from './study.ts';
 import {
   flagReasonSchema,
@@ -93,14 +93,21 @@ const mediaTypeSchema = z
     'Enter a media type, such as text/csv.',
   );
 
+function pathSchema(faultOf: (path: string) => string | undefined) {
+  return z
+    .string()
+    .superRefine((path, context) => {
+      const fault = faultOf(path);
+      if (fault) context.addIssue({ code: 'custom', message: fault });
+    })
+    .meta({ minLength: 1, maxLength: 1024 });
+}
+
 /** The path of a file in a pack. */
-export const filePathSchema = z
-  .string()
-  .superRefine((path, context) => {
-    const fault = filePathFault(path);
-    if (fault) context.addIssue({ code: 'custom', message: fault });
-  })
-  .meta({ minLength: 1, maxLength: 1024 });
+export const filePathSchema = pathSchema(filePathFault);
+
+/** The path that somebody gives a file now. */
+export const newFilePathSchema = pathSchema(newPathFault);
 
 const packFileSchema = namedObject('PackFile', {
   path: filePathSchema,

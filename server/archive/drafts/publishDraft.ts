@@ -21,7 +21,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { AdmittedWrite } from '../limits/writeLimits.ts';
 import { type AddedPack, addPack, requireReferences } from '../packs/addPack.ts';
-import { checkRecord, packTooLarge } from '../packs/checkRecord.ts';
+import { checkRecord, packTooLarge, requireNewPaths } from '../packs/checkRecord.ts';
 import { readPackText } from '../packs/readPack.ts';
 import { setTooLarge } from '../sets/checkSet.ts';
 import { manifestRecord, manifestText, partRecord } from '../sets/setRecords.ts';
@@ -163,6 +163,7 @@ interface SetPublishing {
 async function publishSet(publishing: SetPublishing, draft: DraftSet): Promise<AddedPack> {
   const { store, writes, signal, progress, end } = publishing;
   const { record } = checkRecord({ ...draft.record, files: [] });
+  requireNewPaths(draft.files.map(({ path }) => path));
   requireReferences(store.read, record);
   const parts: SetFile['parts'][] = draft.files.map(() => []);
   let done = 0;

@@ -25,7 +25,7 @@ import type { Store } from '../../store/store.ts';
 import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';
 import { recordSet } from '../sets/readSet.ts';
 import type { SetIndex } from '../sets/setIndex.ts';
-import { type CheckedRecord, checkRecord } from './checkRecord.ts';
+import { type CheckedRecord, checkRecord, requireNewPaths } from './checkRecord.ts';
 import { insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
 
@@ -43,6 +43,8 @@ export type NewPack = SentRecord & {
   absent?: ReadonlySet<string>;
   /** What the sender may make a set of. Without it, anything. */
   setLimits?: SetLimits;
+  /** Whether the record exists elsewhere, as in an exported pack file: its paths are taken as they are. */
+  isExisting?: boolean;
   /** The number of the peer from which the pack is mirrored; absent for every upload. */
   from?: number;
   /** Called in the transaction that records the pack, with the number of its ledger entry. */
@@ -81,6 +83,8 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
     const existing = () => ({ id, created: false, text: readPackText(store.read, id) });
+    const isHeld = packByDigest(store.read, checked.digest) !== undefined;
+    checkPaths(checked, { ...pack, isHeld });
     const sent = isPartial && staged ? withFiles(checked, ({ path }) => staged.has(path)) : checked;
     const held =
       isPartial && staged
@@ -88,7 +92,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
         : checked;
     if (staged) requireMatchingFiles(sent, staged);
     if (!staged || isPartial) requireHeldFiles(store.read, held);
-    if (packByDigest(store.read, checked.digest)) {
+    if (isHeld) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
       await recordSentAgain(repairStore, checked, pack);
       return existing();
@@ -113,6 +117,16 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     // Does not affect blobs that were stored. The others were refused or were already in the archive.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
+}
+
+/** @throws Problem `invalid_field` if it is a new pack with a path that no new pack may have */
+function checkPaths(
+  { record, pointerTo }: CheckedRecord,
+  { isHeld, isExisting = false, from }: Pick<NewPack, 'isExisting' | 'from'> & { isHeld: boolean },
+): void {
+  if (isHeld || isExisting || from !== undefined) return;
+  const paths = record.files.map(({ path }) => path);
+  requireNewPaths(paths, (path) => pointerTo(path, 'path'));
 }
 
 function digestsOf(staged: ReadonlyMap<string, StagedBlob> | undefined): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { newPathConflicts, newPathFault, shownPath } from '../../../shared/archive/filePath.ts';
 import {
   type PackFile,
   type PackRecord,
@@ -64,6 +65,35 @@ function withPointers(data: RecordData): CheckedRecord {
 export function packIdOf(digest: string): string {
   return `pk_${digest.slice(0, ID_DIGITS)}`;
 }
+
+/**
+ * Checks the paths of a new pack by the rules for what somebody names now. A pack that exists elsewhere is taken as it is.
+ *
+ * @throws Problem 422 with a pointer to each such path
+ */
+export function requireNewPaths(
+  paths: readonly string[],
+  pointerTo: (path: string) => string = (path) => jsonPointer(['files', paths.indexOf(path), 'path']),
+): void {
+  const errors = paths.flatMap((path) => {
+    const message = newPathFault(path);
+    return message === undefined
+      ? []
+      : [{ path: pointerTo(path), message: `${shownPath(path)}: ${message}` }];
+  });
+  // Beyond the conflicts of any pack, which the schema finds, only those of this letter are new.
+  const conflicts = paths.some((path) => path.includes('ẞ')) ? newPathConflicts(paths) : [];
+  for (const { index, other } of conflicts) {
+    const [path = '', same = ''] = [paths[index], paths[other]];
+    const message = `${shownPath(path)} and ${shownPath(same)} are the same file on some systems. Rename one of them.`;
+    errors.push({ path: pointerTo(path), message });
+  }
+  const [first] = errors;
+  if (!first) return;
+  throw new Problem('invalid_field', first.message, { errors: errors.slice(0, MAX_PATH_ERRORS) });
+}
+
+const MAX_PATH_ERRORS = 100;
 
 export function packTooLarge(): Problem {
   return new Problem(

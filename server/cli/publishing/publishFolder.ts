@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import mime from 'mime-types';
 import pLimit from 'p-limit';
-import { filePathFault, pathConflicts } from '../../../shared/archive/filePath.ts';
+import { newPathConflicts, newPathFault, shownPath } from '../../../shared/archive/filePath.ts';
 import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts';
 import type { SetFile } from '../../../shared/archive/set.ts';
 import { PART_BYTES, type PlannedFile, planSet, SET_FILE } from '../../../shared/archive/setManifest.ts';
@@ -130,12 +130,12 @@ async function findFiles({ folder, except, found }: FolderToPublish): Promise<Fo
   if (paths.length > MAX_SET_FILES)
     throw new UsageError(`The folder has ${paths.length} files, and a set can have ${MAX_SET_FILES}.`);
   for (const path of paths) {
-    const fault = filePathFault(path);
-    if (fault) throw new UsageError(`${JSON.stringify(path)}: ${fault}`);
+    const fault = newPathFault(path);
+    if (fault) throw new UsageError(`${shownPath(path)}: ${fault}`);
   }
-  for (const { index, other } of pathConflicts(paths))
+  for (const { index, other } of newPathConflicts(paths))
     throw new UsageError(
-      `${JSON.stringify(paths[index])} and ${JSON.stringify(paths[other])} cannot both be files everywhere.`,
+      `${shownPath(paths[index] ?? '')} and ${shownPath(paths[other] ?? '')} cannot both be files everywhere. Rename one of them.`,
     );
   const files: FoundFile[] = [];
   for (const path of paths) files.push({ path, ...(await stateOf(join(folder, path))) });

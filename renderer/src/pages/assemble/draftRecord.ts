@@ -1,4 +1,4 @@
-import { compareByUtf8, filePathFault, pathConflicts } from '../../../../shared/archive/filePath.ts';
+import { compareByUtf8, newPathConflicts, newPathFault } from '../../../../shared/archive/filePath.ts';
 import { type PackRecord, packRecordSchema, type ResultValue } from '../../../../shared/archive/pack.ts';
 import {
   MAX_PACK_BYTES,
@@ -215,10 +215,10 @@ function setIssues(files: readonly DraftFile[], setBytes: number): Issue[] {
       message: `A set can have at most ${formatCount(MAX_SET_FILES)} files.`,
     });
   for (const file of files) {
-    const fault = filePathFault(file.path);
+    const fault = newPathFault(file.path);
     if (fault) ofFile(file, fault);
   }
-  for (const { index, kind } of pathConflicts(files.map(({ path }) => path))) {
+  for (const { index, kind } of newPathConflicts(files.map(({ path }) => path))) {
     const file = files[index];
     if (file)
       ofFile(

@@ -9,7 +9,7 @@ import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { checkBody } from '../../../../shared/values/checkBody.ts';
 import { requireMatchingFiles } from '../addPack.ts';
-import { checkRecord, omitsFiles, packTooLarge } from '../checkRecord.ts';
+import { checkRecord, omitsFiles, packTooLarge, requireNewPaths } from '../checkRecord.ts';
 import { packFileTooLarge, type ReceivedFile, readPackFile } from './readPackFile.ts';
 import { filesOf, writePackFile } from './writePackFile.ts';
 
@@ -45,6 +45,10 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   const files = await readFolder(folder, paths);
   const sent = omitsFiles(record) ? { ...record, files: filesOf(paths, files) } : record;
   const checked = checkRecord(sent);
+  requireNewPaths(
+    checked.record.files.map(({ path }) => path),
+    (path) => checked.pointerTo(path, 'path'),
+  );
   requireMatchingFiles(checked, files);
   const output = writePackFile(checked.record, {
     read: ({ path }, range) => createReadStream(join(folder, path), range),

@@ -49,6 +49,8 @@ interface ReadPack<Received> {
   checked: CheckedRecord;
   /** By the path in the record. */
   files: Map<string, Received>;
+  /** Whether it is a bag, as an archive writes it, and not a plain ZIP. */
+  isBag: boolean;
 }
 
 /** Tag files are small. The largest is the RO-Crate metadata of 5,000 files. */
@@ -85,7 +87,7 @@ export async function readPackFile<Received extends ReceivedFile>(
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
     const checked = complete ?? (await checkInThread(record, filesOf([...layout.payload.keys()], files)));
-    return { checked, files };
+    return { checked, files, isBag: layout.isBag };
   } catch (error) {
     await Promise.all([...files.values()].map((received) => receiver.discard(received)));
     throw error;
@@ -299,6 +301,7 @@ interface StagedPackFile {
   checked: CheckedRecord;
   /** The files, by the path in the record. */
   staged: Map<string, StagedBlob>;
+  isExisting: boolean;
 }
 
 /**
@@ -313,11 +316,11 @@ export async function stagePackFile(
 ): Promise<StagedPackFile> {
   const zip = await stageZip(blobs, body);
   try {
-    const { checked, files } = await readPackFile<StagedBlob>(zip.file, {
+    const { checked, files, isBag } = await readPackFile<StagedBlob>(zip.file, {
       receive: (chunks, bytes) => blobs.staging.stage(chunks, bytes),
       discard: (staged) => staged.discard(),
     });
-    return { checked, staged: files };
+    return { checked, staged: files, isExisting: isBag };
   } finally {
     await zip.discard();
   }

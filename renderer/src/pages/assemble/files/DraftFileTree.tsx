@@ -1,7 +1,7 @@
 import { ActionIcon, FileButton, SegmentedControl, TextInput, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconArrowBackUp, IconPencil, IconReplace, IconX } from '@tabler/icons-react';
 import { type KeyboardEvent, useMemo, useState } from 'react';
-import { filePathFault } from '../../../../../shared/archive/filePath.ts';
+import { newPathFault } from '../../../../../shared/archive/filePath.ts';
 import { FILE_CHANGES, type FileChange } from '../../../../../shared/archive/packComparison.ts';
 import { FileTree } from '../../../components/data/FileTree.tsx';
 import { DigestChip, StateBadge } from '../../../components/data/Values.tsx';
@@ -68,7 +68,7 @@ export function DraftFileTree() {
           folderCells={(inside) => <FolderSummary items={inside} />}
           below={({ path, file }) =>
             file && (
-              <FileFault fault={filePathFault(path) ?? file.error ?? errorOf(fieldId('files', file.id))} />
+              <FileFault fault={newPathFault(path) ?? file.error ?? errorOf(fieldId('files', file.id))} />
             )
           }
         />
@@ -227,7 +227,7 @@ interface PathFieldProps {
 function PathField({ path, onDone }: PathFieldProps) {
   const [typed, setTyped] = useState(path);
   const normal = typed.normalize('NFC');
-  const fault = filePathFault(normal);
+  const fault = newPathFault(normal);
   return (
     <TextInput
       ref={focusAtEnd}

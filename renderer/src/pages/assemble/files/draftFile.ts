@@ -1,5 +1,5 @@
 import type { StoredDraftFile } from '../../../../../shared/archive/draft.ts';
-import { filePathFault } from '../../../../../shared/archive/filePath.ts';
+import { newPathFault } from '../../../../../shared/archive/filePath.ts';
 import type { PackFile } from '../../../../../shared/archive/pack.ts';
 import type { FileChange } from '../../../../../shared/archive/packComparison.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
@@ -245,7 +245,7 @@ function placeable(files: readonly DraftFile[]): DraftFile[] {
   const shown = new Map<string, number>();
   for (const { path } of files) shown.set(path, (shown.get(path) ?? 0) + 1);
   let sound = files.filter(
-    ({ error, path }) => error === undefined && shown.get(path) === 1 && filePathFault(path) === undefined,
+    ({ error, path }) => error === undefined && shown.get(path) === 1 && newPathFault(path) === undefined,
   );
   // A file that stays where it is keeps its path from others, which may keep theirs from others again.
   for (;;) {
