@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import Database from 'better-sqlite3';
 import { CITATION_FORMATS, DESCRIPTOR_FORMATS, WEB_FORMATS } from '../../shared/archive/citation.ts';
 import { mementoTimestamp } from '../../shared/collection/captures.ts';
 import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
@@ -258,7 +259,8 @@ export async function streamedTo(get: (address: string, init: RequestInit) => Pr
 
 /**
  * Returns the files of a folder that hold a trace of the markers: a data folder for what was released, a copy with pages
- * or a log for what is withheld, too. What is compressed or encoded in a file is searched as well, unless it is a database.
+ * or a log for what is withheld, too. What is compressed or encoded in a file is searched as well, and so is what is
+ * compressed in the values of a database.
  *
  * @param isSearched which files are searched, by their path within the folder; all of them by default
  */
@@ -276,11 +278,33 @@ export async function markersInFolder(
     const at = relative(folder, file);
     if (!entry.isFile() || !isSearched(at)) continue;
     const bytes = await readIfThere(file);
-    const text = at.includes('.db') ? bytes.toString('latin1') : everythingIn(bytes);
-    for (const trace of new Set(text.match(search)))
-      found.push({ marker: traces.get(trace) ?? trace, route: 'file', at });
+    const texts = [[at, at.includes('.db') ? bytes.toString('latin1') : everythingIn(bytes)]];
+    if (entry.name === 'strongroom.db')
+      texts.push(...valuesIn(file).map(([name, text]) => [`${at}: ${name}`, text]));
+    for (const [place = at, text = ''] of texts)
+      for (const trace of new Set(text.match(search)))
+        found.push({ marker: traces.get(trace) ?? trace, route: 'file', at: place });
   }
   return found;
+}
+
+/** Returns what is in the values of a database that are bytes, by their columns. */
+function valuesIn(file: string): [column: string, text: string][] {
+  const database = new Database(file, { readonly: true });
+  try {
+    const sql = `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema t, pragma_table_info(t.name) c
+      WHERE t.type = 'table' AND c.type = 'BLOB' AND t.sql NOT LIKE 'CREATE VIRTUAL%'`;
+    const columns = database.prepare(sql).all() as { table: string; column: string }[];
+    return columns.map(({ table, column }) => {
+      const values = database.prepare(`SELECT "${column}" FROM "${table}"`).pluck().all();
+      return [
+        `${table}.${column}`,
+        values.map((value) => (Buffer.isBuffer(value) ? everythingIn(value) : '')).join('\n'),
+      ];
+    });
+  } finally {
+    database.close();
+  }
 }
 
 /** A node that runs may remove a file meanwhile. */

@@ -32,6 +32,12 @@ export async function composeMessage(
 ): Promise<AlertMessage> {
   const alerts: AlertItem[] = [];
   for (const notice of notices) alerts.push(await itemOf(notice, services, signal));
+  // Describing takes a while. What was withheld meanwhile is described again, without its words.
+  for (const [place, notice] of notices.entries()) {
+    const described = alerts[place];
+    if (described && !isStillReadable(services.store.read, { alerts: [described] }))
+      alerts[place] = await itemOf(notice, services, signal);
+  }
   const [first] = alerts;
   const title = count === 1 && first ? first.title : plainLine(`${count} alerts: ${rule_name}`, MAX_TITLE);
   return { title, at: instantOf(services.store.clock.now()), alerts, more: count - alerts.length };
@@ -64,7 +70,7 @@ function mayDescribe(read: Store['read'], event: Event): boolean {
 }
 
 /** Whether a message that was composed earlier may still be sent: nothing that it describes was withheld since. */
-export function isStillReadable(read: Store['read'], { alerts }: AlertMessage): boolean {
+export function isStillReadable(read: Store['read'], { alerts }: Pick<AlertMessage, 'alerts'>): boolean {
   return alerts.every(({ event, passage }) => {
     const found = event === null ? undefined : eventById(read, event);
     return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding, found));

@@ -6,6 +6,7 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
+import type { Reader } from '../../withholding/withholding.ts';
 import { recordChecks, verifyPack } from '../packs/comparePacks.ts';
 import { findSet, type OpenedSet } from './readSet.ts';
 
@@ -19,20 +20,24 @@ const MAX_FILES = 2_000;
  * Verifies a pack. Of a set, every part is verified with it: its record, its ledger entry, and each file of the set by
  * hashing its parts again, joined.
  *
+ * @param reader who is told: the names of the files are in the list of the set, which may be withheld
  * @throws Problem `not_found`, `copy_unreachable`
  */
-export async function verifyWithParts(store: Store, id: string): Promise<PackVerification> {
+export async function verifyWithParts(store: Store, id: string, reader: Reader): Promise<PackVerification> {
   const own = await verifyPack(store, id);
-  const set = own.ok ? await findReadableSet(store, id) : undefined;
+  const set = own.ok ? await findReadableSet(store, id, reader) : undefined;
   if (!set) return own;
   const checks = [...own.checks, ...(await checksOfParts(store, set)), ...(await checksOfFiles(store, set))];
   return { ...own, ok: checks.every(({ ok }) => ok), checks };
 }
 
-/** Returns undefined if the list of the set was given up, here or by the peer that it is from: its own check says so. */
-async function findReadableSet(store: Store, id: string): Promise<OpenedSet | undefined> {
+/**
+ * Returns undefined if the list of the set is withheld from the reader, or was given up, here or by the peer that it is from.
+ * Its own check says so.
+ */
+async function findReadableSet(store: Store, id: string, reader: Reader): Promise<OpenedSet | undefined> {
   try {
-    return await findSet(store, id);
+    return await findSet(store, id, reader);
   } catch (error) {
     if (error instanceof Problem && (error.code === 'released' || error.code === 'withheld'))
       return undefined;

@@ -13,7 +13,7 @@ import type { Store } from '../../store/store.ts';
 import { isErrorStatus } from '../fetch/httpMessage.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
-import { recordEvent } from '../record/recordRetrieval.ts';
+import { recordEvent, recordedLabel } from '../record/recordRetrieval.ts';
 import { findOrAddPausedSource, normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 
 /** The response that a capture holds. */
@@ -117,7 +117,7 @@ export function recordCapture(
   capture: Capture,
 ): RecordedCapture {
   const { record_id, payload_digest, ...retrieved } = capture;
-  const { sha256, bytes, original_observed_at, page_label } = capture;
+  const { sha256, bytes, original_observed_at } = capture;
   const source = findOrAddPausedSource(database, sourceIdOf(capture.url), capture.url, now);
   const key = { source_key: source.key, observer, original_observed_at, sha256 };
   if (!source.isNew && hasCapture(database, key)) return { held: true, event: null };
@@ -128,7 +128,7 @@ export function recordCapture(
     observed_at: now,
     original_observed_at,
     sha256,
-    page_label,
+    page_label: recordedLabel(database, capture),
   };
   const retrieval = insertRetrieval(database, { ...retrieved, ...common, round: null });
   if (record_id !== null || payload_digest !== null)

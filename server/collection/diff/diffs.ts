@@ -131,7 +131,7 @@ export class Diffs {
       if (error instanceof Problem && error.code === 'blob_damaged') return false;
       if (!(error instanceof Problem && NOT_COMPARABLE.has(error.code))) throw error;
     }
-    await write((database) => putEventSummary(database, summaryOf(event, summary)));
+    await write((database) => putEventSummary(database, summaryOf(event, summary), digestsOf(event)));
     return true;
   }
 
@@ -177,7 +177,7 @@ export class Diffs {
     };
     await this.#store.write((database) => {
       putDerivedDocument(database, document);
-      putEventSummary(database, summaryOf(event, summary));
+      putEventSummary(database, summaryOf(event, summary), document.objects);
       if (event.rules_digest === null || noise.is_noise === null) return;
       putEventNoise(database, [
         {

@@ -43,6 +43,7 @@ import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { Network } from '../fetch/requester.ts';
 import { isOfSite } from '../profiles/cookies.ts';
 import { LoginMissingError } from '../profiles/profiles.ts';
+import { isHidden } from '../record/recordRetrieval.ts';
 import { hasSchedule } from '../schedule/nextCheck.ts';
 import { allowsPrivateAddress, PrivateAddressCheck } from '../sources/privateSources.ts';
 import {
@@ -189,8 +190,9 @@ function* keepLinks(
 ): Generator<void, void, void> {
   const at = store.instant();
   const known: FoundLinkRow[] = [];
+  const titles = new Map(links.map(({ url, title }) => [url, title]));
   for (const row of foundLinksOf(database, source.key))
-    if (known.push(markLinked(database, row, linked, complete, at)) % STEP === 0) yield;
+    if (known.push(markLinked(database, row, { linked, titles, complete, at })) % STEP === 0) yield;
   const ids = new Set(known.map(({ id }) => id));
   const fresh: { id: string; url: string; title: string }[] = [];
   for (const [index, { url, title }] of links.entries()) {
@@ -226,28 +228,48 @@ function rowOf(
   return { source_key, ...link, state, found_at, unlinked_at: null };
 }
 
+interface Reading {
+  linked: ReadonlySet<string>;
+  /** The texts of the links of this version, by their addresses. */
+  titles: ReadonlyMap<string, string>;
+  complete: boolean;
+  at: string;
+}
+
+/** Notes whether an address is still linked, and as what: its text is always that of the newest version that links to it. */
 function markLinked(
   database: WriteDatabase,
   row: FoundLinkRow,
-  linked: ReadonlySet<string>,
-  complete: boolean,
-  at: string,
+  { linked, titles, complete, at }: Reading,
 ): FoundLinkRow {
-  const isLinked = linked.has(row.url);
+  const title = titles.get(row.url) ?? row.title;
   // A document that was not read to the end may still contain the address.
-  if (isLinked ? row.unlinked_at === null : row.unlinked_at !== null || !complete) return row;
-  const marked = { ...row, unlinked_at: isLinked ? null : at };
+  const unlinked_at = linked.has(row.url) ? null : (row.unlinked_at ?? (complete ? at : null));
+  if (title === row.title && unlinked_at === row.unlinked_at) return row;
+  const marked = { ...row, title, unlinked_at };
   putFoundLink(database, marked);
   return marked;
 }
 
+/**
+ * The name of an address that is added: the text of its link, if the version that has it may be read by everyone. Names are
+ * public, and what only a login shows, or what is withheld, is not.
+ */
+function nameOf(database: WriteDatabase, { title, unlinked_at }: FoundLinkRow, parent: SourceRow): string {
+  const read = followRun(database, parent.key)?.sha256 ?? parent.last_sha256;
+  return parent.needs_login || unlinked_at !== null || isHidden(database, read) ? '' : title;
+}
+
 /** The settings that an added address takes from the source in which it was found. */
-function newSourceOf({ url, title }: FoundLinkRow, parent: SourceRow, profile: string | null): NewSource {
+function newSourceOf(
+  { url, name }: { url: string; name: string },
+  parent: SourceRow,
+  profile: string | null,
+): NewSource {
   const { agency, tags, every_minutes, every, time_zone, active_hours, max_object_mb } = parent;
   return {
     url,
-    // Names are public, and what only a login shows is not.
-    name: parent.needs_login ? '' : title,
+    name,
     agency,
     tags,
     every_minutes,
@@ -292,7 +314,7 @@ function watchFound(
     const { key, name } = watchSource(
       database,
       store,
-      newSourceOf(link, parent, profile),
+      newSourceOf({ url: link.url, name: nameOf(database, link, parent) }, parent, profile),
       nextCheck,
       allowPrivate,
       parent.id,

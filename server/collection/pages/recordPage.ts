@@ -6,7 +6,11 @@ import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
 import { insertPage, newestPage, pictureOfLastEvent } from '../../store/sqlite/collection/pages.ts';
-import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import {
+  insertRetrieval,
+  type NewRetrieval,
+  retrievalById,
+} from '../../store/sqlite/collection/retrievals.ts';
 import { type SourceRow, sourceByKey, updatePageError } from '../../store/sqlite/collection/sources.ts';
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -15,7 +19,7 @@ import type { Store } from '../../store/store.ts';
 import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
 import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
-import { recordEvent } from '../record/recordRetrieval.ts';
+import { isHidden, recordEvent } from '../record/recordRetrieval.ts';
 import type { FetchedPart } from './webGate.ts';
 
 /** What the caller knows of a drawn page besides the drawing. */
@@ -173,8 +177,8 @@ function writeCapture(
     source: source.id,
     retrieval,
     url: login ? login.secrets.without(url) : url,
-    // Records are public, and a title may say what only the login shows.
-    title: login ? '' : cleanTitle(title),
+    // Records are public, and a title may say what only the login shows, or what is withheld.
+    title: login || isOfHidden(database, retrieval, digests) ? '' : cleanTitle(title),
     started_at,
     ended_at,
     browser,
@@ -234,6 +238,16 @@ function writeCapture(
     change,
   });
   return { page: { ...record, ledger_entry: entry.seq }, event };
+}
+
+/** Whether a page was drawn from an object that visitors may not read, or shows what another one did that they may not. */
+function isOfHidden(
+  database: WriteDatabase,
+  retrieval: number,
+  { document, text }: Written['digests'],
+): boolean {
+  const drawn = retrievalById(database, retrieval)?.sha256 ?? null;
+  return [drawn, document, text].some((sha256) => isHidden(database, sha256));
 }
 
 /** The drawn page has a sequence of events of its own, as a third party's captures have. */

@@ -16,6 +16,7 @@ import type { Store } from '../../store/store.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import type { Attempt } from '../fetch/requester.ts';
 import type { ReceivedObject } from '../record/objectReceiver.ts';
+import { WITHHELD_REASON } from '../record/recordRetrieval.ts';
 import type { ProfileSession } from './profiles.ts';
 
 /** What the login of a source means for the record of an attempt. */
@@ -39,8 +40,6 @@ const WITHOUT_LOGIN: LoginOfCheck = {
   mayKeepValidators: (_, { needs_login }) => !needs_login,
   andAlso: () => undefined,
 };
-
-const WITHHELD_REASON = 'It was judged by its content, which is withheld';
 
 interface CheckedAttempt {
   session: ProfileSession | undefined;

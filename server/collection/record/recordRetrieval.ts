@@ -1,4 +1,4 @@
-import { type Event, type EventType, SELF } from '../../../shared/collection/event.ts';
+import { type Event, type EventType, type PageLabel, SELF } from '../../../shared/collection/event.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
@@ -25,6 +25,7 @@ import {
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { isMarked } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { renameSource } from '../sources/sourceRevisions.ts';
 
@@ -70,9 +71,9 @@ export function recordRetrieval(
   attempt: RecordedAttempt,
   settings: CountSettings,
 ): Promise<RecordResult> {
-  const { retrieval } = attempt;
   return store.write(
     (database) => {
+      const retrieval = { ...attempt.retrieval, page_label: recordedLabel(database, attempt.retrieval) };
       if (retrieval.sha256 !== null && retrieval.bytes !== null) {
         const { sha256, bytes, observed_at } = retrieval;
         createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
@@ -84,7 +85,7 @@ export function recordRetrieval(
         replaceValidators(database, source.key, attempt.validators?.(database, source));
       const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
       if (attempt.title && source.state === 'new' && attempt.outcome?.kind === 'object')
-        nameAfterPage(database, source, attempt.title, store.instant());
+        nameAfterPage(database, source, { sha256: retrieval.sha256, title: attempt.title }, store.instant());
       if (attempt.dueAt) updateNextCheck(database, source.key, attempt.dueAt(source));
       const isNewVersion =
         attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
@@ -95,11 +96,35 @@ export function recordRetrieval(
   );
 }
 
+export const WITHHELD_REASON = 'It was judged by its content, which is withheld';
+
+/** Returns the label of a page as it is recorded. The reason quotes the page, and records are public. */
+export function recordedLabel(
+  database: WriteDatabase,
+  { sha256, page_label }: { sha256: string | null; page_label: PageLabel | null },
+): PageLabel | null {
+  return page_label && isHidden(database, sha256) ? { ...page_label, reason: WITHHELD_REASON } : page_label;
+}
+
+/** Whether visitors may not read an object now, so that no record may quote it. */
+export function isHidden(database: WriteDatabase, sha256: string | null): boolean {
+  return sha256 !== null && isMarked(database, { sha256 });
+}
+
 const MAX_NAME = 200;
 
-/** Names a source that a list added without a name. It happens once, so a name that is removed later stays removed. */
-function nameAfterPage(database: WriteDatabase, source: SourceRow, title: string, at: string): void {
+/**
+ * Names a source that a list added without a name. It happens once, so a name that is removed later stays removed. The name
+ * is public, so a page that is withheld gives none.
+ */
+function nameAfterPage(
+  database: WriteDatabase,
+  source: SourceRow,
+  { sha256, title }: { sha256: string | null; title: string },
+  at: string,
+): void {
   if (!clearUnnamed(database, source.key) || source.name !== '' || source.removed) return;
+  if (isHidden(database, sha256)) return;
   // A title may have been cut inside a character.
   const whole = title
     .replace(/[\uD800-\uDBFF]$/, '')

@@ -126,7 +126,7 @@ function addDerived(database: WriteDatabase, source: number, number: number): vo
   const is_noise = hasRules(source) && number % 2 === 0;
   const rules_digest = hasRules(source) ? RULES_DIGEST : null;
   const summary = is_noise ? 'Noise by the rule “.clock”' : `${number} → ${number + 5} euros, +14 −7 words`;
-  putEventSummary(database, { event, summary, rules_digest });
+  putEventSummary(database, { event, summary, rules_digest }, []);
   if (hasRules(source))
     putEventNoise(database, [{ event, is_noise, outside: false, rules_digest: RULES_DIGEST }]);
 }

@@ -94,7 +94,7 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
       const headers = withheldHeaders(store.read, digests, visitor);
       return { write: (response) => sendPackFile(request, response, { pack, headers }, packFiles) };
     },
-    verifyPack: async ({ params }) => ok(await verifyWithParts(store, params.id ?? '')),
+    verifyPack: async ({ params, visitor }) => ok(await verifyWithParts(store, params.id ?? '', visitor)),
     flagPack: async ({ params: { id = '' }, body, admitted }) => {
       await flagPack(admitted.store, id, body);
       return createdText(readPackText(store.read, id), addressOf(id));

@@ -9,6 +9,7 @@ import {
   selectValue,
   selectValues,
 } from '../../engine/queries.ts';
+import { releasedAmong } from '../../node/withheld.ts';
 import { parsePageLabel } from '../retrievals.ts';
 import { IS_NOISE_COLUMN, OUTSIDE_COLUMN } from './eventNoise.ts';
 
@@ -24,10 +25,17 @@ export interface EventSummary {
 }
 
 /** Stores a summary, replacing an earlier one. There is none of bytes that were given up meanwhile. */
-export const putEventSummary = change<[summary: EventSummary]>(`
+export function putEventSummary(
+  database: WriteDatabase,
+  { event, summary, rules_digest }: EventSummary,
+  objects: readonly string[],
+): void {
+  const kept = releasedAmong(database, objects).length > 0 ? null : summary;
+  putSummary(database, { event, summary: kept, rules_digest });
+}
+const putSummary = change<[summary: EventSummary]>(`
   INSERT OR REPLACE INTO event_summaries (event, summary, rules_digest)
-  VALUES (@event, iif(EXISTS (SELECT 1 FROM events e JOIN releases r ON r.sha256 IN (e.sha256, e.previous_sha256)
-    WHERE e.id = @event), NULL, @summary), @rules_digest)`);
+  VALUES (@event, @summary, @rules_digest)`);
 
 /** Whether an event was summarized with these rules, also if nothing was found to say. */
 export const isSummarized = hasRow<[values: { id: number; rules_digest: string | null }]>(

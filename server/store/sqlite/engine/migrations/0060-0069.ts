@@ -140,9 +140,53 @@ CREATE TABLE owner_sessions (
 `,
 };
 
+/**
+ * The events of drawn pages that show an object `r`, and the events after them. If a part of the page is watched, their
+ * diffs quote its document or its picture, whose digests are not those of the events.
+ */
+const eventsOfPagesWith = (releases: string) => `
+    SELECT e.id FROM ${releases} JOIN page_captures p ON p.id = r.part_of
+      JOIN events e ON e.sha256 = p.record ->> 'text' AND e.source_key = p.source_key WHERE r.status IS NULL
+    UNION SELECT e.id FROM ${releases} JOIN page_captures p ON p.id = r.part_of
+      JOIN events e ON e.previous_sha256 = p.record ->> 'text' AND e.source_key = p.source_key WHERE r.status IS NULL`;
+
+const forgetDiffsOf = (events: string) => `
+  DELETE FROM derived_documents WHERE kind = 'diff' AND subject IN (SELECT CAST(id AS TEXT) FROM (${events}));
+  DELETE FROM event_summaries WHERE event IN (${events});`;
+
+const RELEASED_NOW = '(SELECT * FROM retrievals WHERE sha256 = NEW.sha256) r';
+/** The events of which a digest is one of the two versions, or what their pages show. */
+const EVENTS = `SELECT id FROM events WHERE sha256 = NEW.sha256
+    UNION SELECT id FROM events WHERE previous_sha256 = NEW.sha256
+    UNION ${eventsOfPagesWith(RELEASED_NOW)}`;
+const FOLLOWED = 'SELECT source_key FROM retrievals WHERE sha256 = NEW.sha256';
+/** The text of a link is that of the newest version that was read, or of an older one if that no longer links to it. */
+const IS_OF_VERSION = `source_key IN (${FOLLOWED}) AND (unlinked_at IS NOT NULL
+    OR source_key IN (SELECT source_key FROM follow_runs WHERE sha256 = NEW.sha256))`;
+
+/**
+ * What else quotes released bytes is forgotten with them: the diffs of drawn pages of which a part is watched, the texts
+ * of links of older versions, and what messages said. A message that is not sent yet is composed again.
+ */
+const quotationsAreForgotten: Migration = {
+  number: 65,
+  sql: `
+CREATE TRIGGER quotations_are_forgotten AFTER INSERT ON releases BEGIN${forgetDiffsOf(eventsOfPagesWith(RELEASED_NOW))}
+  DELETE FROM found_links WHERE state = 'waiting' AND ${IS_OF_VERSION};
+  UPDATE found_links SET title = '' WHERE title <> '' AND ${IS_OF_VERSION};
+  UPDATE alert_deliveries SET message = iif(state = 'sent', json_set(message, '$.alerts', json('[]')), NULL)
+    WHERE message IS NOT NULL AND EXISTS (
+      SELECT 1 FROM json_each(message, '$.alerts') WHERE value ->> 'event' IN (${EVENTS}));
+END;
+${forgetDiffsOf(eventsOfPagesWith('releases x JOIN retrievals r ON r.sha256 = x.sha256'))}
+UPDATE counters SET value = value + (SELECT count(*) FROM releases) WHERE name = 'texts_to_clean';
+`,
+};
+
 export const MIGRATIONS_60_TO_69: readonly Migration[] = [
   pagesAreCoveredByCode,
   peerWords,
   releasesAreCleaned,
   sessionKeys,
+  quotationsAreForgotten,
 ];

@@ -1,0 +1,176 @@
+import { afterEach, expect, test } from 'vitest';
+import type { PageCapture, PageList } from '../../shared/collection/page.ts';
+import { AlertingNode } from '../alerts/support.ts';
+import { closeReceivers, WebhookReceiver } from '../alerts/webhookReceiver.ts';
+import type { CollectingNode } from '../collection/support.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { release, withhold } from '../copies/withheldCopies.ts';
+import { MarkerMint, markersInFolder, markersShownTo, streamedTo } from '../simulate/markers.ts';
+import { sha256Of } from '../support/archive/packs.ts';
+import { publishedSet } from '../support/archive/sets.ts';
+import { eventually } from '../support/eventually.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, DERIVING, type TestNode } from '../support/node.ts';
+import { seededRandom } from '../support/seededRandom.ts';
+import { isClean } from './support.ts';
+
+/*
+ * Records are public. So what is withheld when something is recorded is not quoted in the record: neither as the name of a
+ * source, nor as the reason of a label, nor as the title of a page. And what quotes released bytes goes with them.
+ */
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+  closeReceivers();
+});
+
+const mint = new MarkerMint(seededRandom(2_026));
+const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
+const titled = (title: string, body = 'Some words.') =>
+  `<html><title>${title}</title><body><p>${body}</p></body></html>`;
+
+/** Where a visitor sees a marker. */
+async function seen(node: TestNode, marker: string): Promise<string[]> {
+  const shown = await markersShownTo((address) => node.fetch(address), [marker]);
+  const stream = await streamedTo((address, init) => node.fetch(address, init));
+  return [...shown.map(({ at }) => at), ...(stream.includes(marker) ? ['the stream'] : [])];
+}
+
+/** Watches an address whose bytes are withheld from then on. */
+async function withheldPage(node: CollectingNode, web: ScriptedWeb, body: string, fields: object = {}) {
+  web.script('/first', page(body, HTML));
+  const source = await node.watch(web.url('/first'), { name: 'First', ...fields });
+  await node.check([source.id]);
+  await withhold(node.node, { sha256: sha256Of(body) });
+  return source;
+}
+
+test('a source is not named after a page that is withheld', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  await withheldPage(node, web, titled(`About ${marker}`));
+  web.script('/second', page(titled(`About ${marker}`), HTML));
+  web.script('/third', page(titled('About the weather'), HTML));
+  await node.watchList([web.url('/second'), web.url('/third')]);
+  await node.check();
+  const { items } = await node.read<{ items: { name: string }[] }>('/manage/sources');
+  expect(items.map(({ name }) => name).sort()).toEqual(['', 'About the weather', 'First']);
+  expect(await seen(node.node, marker)).toEqual([]);
+});
+
+test('a source that was found in a page that is withheld has no name from there', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const follow = { kind: 'links', limit: 50, approve: true };
+  const links = titled('Links', `<a href="/found">To ${marker}</a>`);
+  await withheldPage(node, web, links, { follow });
+  await eventually(async () => expect(await node.read('/manage/found')).toMatchObject({ total: 1 }));
+  expect((await node.node.sendJson('POST', '/manage/found/approve', { all: true })).status).toBe(200);
+  await eventually(async () => expect(await node.read('/manage/sources')).toMatchObject({ total: 2 }));
+  expect(await seen(node.node, marker)).toEqual([]);
+});
+
+test('the label of a page that is withheld is recorded without the words of the page', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const error = titled(`404 Not Found - ${marker}`);
+  web.script('/second', page(error, HTML));
+  const first = await withheldPage(node, web, error);
+  const { id } = await node.watch(web.url('/second'), { name: 'Second' });
+  await node.check([id]);
+  const labels = (await node.events()).map(({ source, page_label }) => [source.id, page_label?.reason]);
+  expect(labels).toEqual([
+    [id, 'It was judged by its content, which is withheld'],
+    [first.id, expect.stringContaining(marker)],
+  ]);
+  // What was recorded before it was withheld is in that record for good.
+  const about = (await seen(node.node, marker)).filter((at) => at.includes(id));
+  expect(about).toEqual([]);
+});
+
+test('the names of the files of a set are withheld with its list, also by its verification', async () => {
+  const [node, marker] = [await openCollectingNode({}, { packBytes: 10_000 }), mint.next()];
+  const files = { [`${marker}.txt`]: Buffer.alloc(12_000, 'abc'), 'b.txt': Buffer.from('b') };
+  const { manifest } = await publishedSet(node.node, files);
+  const verified = async (path: 'fetch' | 'fetchAsOwner') =>
+    (await node.node[path](`/api/packs/${manifest.id}/verify`)).text();
+  expect(await verified('fetch')).toContain(marker);
+  await withhold(node.node, { pack: manifest.id });
+  expect(JSON.parse(await verified('fetch'))).toMatchObject({ ok: true });
+  expect(await verified('fetchAsOwner')).toContain(marker);
+  expect(await seen(node.node, marker)).toEqual([]);
+});
+
+test('the texts of links of a released version are gone, also if a later one was read since', async () => {
+  const [web, node] = [await ScriptedWeb.open(), await openCollectingNode({}, DERIVING)];
+  const [gone, renamed, kept] = [mint.next(), mint.next(), mint.next()];
+  const links = (same: string, ...more: string[]) =>
+    titled('Links', `<a href="/same">${same}</a> ${more.join(' ')}`);
+  const versions = [links(renamed, `<a href="/gone">${gone}</a>`), links(kept)];
+  web.script('/list', ...versions.map((body) => page(body, HTML)));
+  const follow = { kind: 'links', limit: 50, approve: true };
+  const { id } = await node.watch(web.url('/list'), { name: 'List', follow });
+  const titles = async () =>
+    (await node.read<{ items: { title: string }[] }>('/manage/found')).items.map(({ title }) => title).sort();
+  for (const expected of [
+    [gone, renamed],
+    [gone, kept],
+  ]) {
+    await node.check([id]);
+    await eventually(async () => expect(await titles()).toEqual(expected.toSorted()));
+  }
+  await release(node.node, sha256Of(versions[0] ?? ''));
+  await isClean(node.node);
+  expect(await titles()).toEqual([kept]);
+  expect(await markersInFolder(node.node.dataFolder, [gone, renamed])).toEqual([]);
+});
+
+test('a message that was sent keeps no words of bytes that were released since', async () => {
+  const [web, receiver, marker] = [await ScriptedWeb.open(), await WebhookReceiver.open(), mint.next()];
+  const alerting = await AlertingNode.open(DERIVING);
+  const versions = ['One.', marker].map((words) => titled('Diary', words));
+  web.script('/diary', ...versions.map((body) => page(body, HTML)));
+  await alerting.watch(web.url('/diary'), { name: 'Diary' });
+  await alerting.check();
+  await alerting.alert({ event_types: ['changed'] }, [receiver.target]);
+  await alerting.check();
+  await alerting.untilDelivered('sent');
+  expect(receiver.calls[0]?.body).toContain(marker);
+  await release(alerting.node, sha256Of(versions[1] ?? ''));
+  await isClean(alerting.node);
+  expect(await alerting.deliveries()).toMatchObject([{ state: 'sent', title: 'Diary has changed' }]);
+  expect(await markersInFolder(alerting.node.dataFolder, [marker])).toEqual([]);
+});
+
+test('a page that is drawn of a document that is withheld has no title', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const { id } = await withheldPage(node, web, titled(`About ${marker}`));
+  expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, { capture: 'page' })).status).toBe(200);
+  await node.check([id]);
+  expect(await node.read(`/archive/pages?source=${id}`)).toMatchObject({ items: [{ title: '' }] });
+  expect(await seen(node.node, marker)).toEqual([]);
+});
+
+test('the diffs of a drawn page keep no words of its document once that is released', async () => {
+  const [web, node] = [await ScriptedWeb.open(), await openCollectingNode({}, DERIVING)];
+  const markers = [mint.next(), mint.next(), mint.next()];
+  // What is not shown is in the document only, whose digest is not that of the event.
+  const versions = markers.map((marker, number) =>
+    titled('Fees', `<b id="fee">${number}<span style="display: none">${marker}</span></b>`),
+  );
+  web.script('/fees', ...versions.map((body) => page(body, HTML)));
+  const { id } = await node.watch(web.url('/fees'), { capture: 'page', watch: { css: '#fee' } });
+  for (const _version of versions) await node.check([id]);
+  const changes = (await node.summarizedEvents('event_type=changed')).filter((event) => event.page !== null);
+  const diffs = () =>
+    Promise.all(changes.map((event) => node.node.fetchAsOwner(`/api/events/${event.id}/diff`)));
+  const { items } = await node.read<PageList>(`/archive/pages?source=${id}`);
+  const { document } = await node.read<PageCapture>(`/archive/pages/${items[1]?.id}`);
+  expect((await diffs()).map(({ status }) => status)).toEqual([200, 200]);
+  const marker = markers[1] ?? '';
+  const holding = async () => (await markersInFolder(node.node.dataFolder, [marker])).map(({ at }) => at);
+  expect(await holding()).toContain('strongroom.db: derived_documents.content');
+  await release(node.node, document);
+  await release(node.node, sha256Of(versions[1] ?? ''));
+  await isClean(node.node);
+  expect(await holding()).toEqual([]);
+  expect((await diffs()).map(({ status }) => status)).toEqual([410, 410]);
+});
