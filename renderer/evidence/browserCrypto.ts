@@ -16,7 +16,9 @@ export const browserCrypto: ProofCrypto = {
     const [identifier, bits] = parseDer(publicKey).parts;
     // A BIT STRING begins with the number of unused bits, which is 0.
     const key = expectTag(bits, TAG.bitString, 'public key').content.subarray(1);
-    if (algorithm.kind === 'ed25519') return isOk(() => ed25519.verify(signature, message, key));
+    // As in RFC 8032 and in Node: otherwise anybody could sign with the keys of small order.
+    if (algorithm.kind === 'ed25519')
+      return isOk(() => ed25519.verify(signature, message, key, { zip215: false }));
     if (algorithm.kind === 'rsa')
       return isRsaSignature(key, algorithm.hash, HASHES[algorithm.hash](message), signature);
     if (algorithm.kind !== 'ecdsa') throw new UnknownAlgorithmError('RSA-PSS');

@@ -14,7 +14,8 @@ export const noteCrypto: ProofCrypto = {
   verify({ kind }, publicKey, message, signature) {
     if (kind !== 'ed25519') throw new UnknownAlgorithmError(kind);
     try {
-      return verify(signature, message, publicKey.slice(-KEY_BYTES));
+      // As in RFC 8032 and in Node: otherwise anybody could sign with the keys of small order.
+      return verify(signature, message, publicKey.slice(-KEY_BYTES), { zip215: false });
     } catch {
       // Thrown for a signature or a key that does not encode a point.
       return false;
