@@ -183,10 +183,24 @@ UPDATE counters SET value = value + (SELECT count(*) FROM releases) WHERE name =
 `,
 };
 
+/**
+ * What harvesters and the sitemap list, in the order of the ledger, without a look at each part of a set. The conditions are
+ * those of the queries in `archive/harvest.ts`.
+ */
+const packsToHarvest: Migration = {
+  number: 66,
+  sql: `
+CREATE INDEX packs_to_harvest ON packs (ledger_entry)
+  WHERE part_of IS NULL OR supersedes IS NOT NULL OR replicates IS NOT NULL;
+CREATE INDEX packs_that_are_no_parts ON packs (ledger_entry) WHERE part_of IS NULL;
+`,
+};
+
 export const MIGRATIONS_60_TO_69: readonly Migration[] = [
   pagesAreCoveredByCode,
   peerWords,
   releasesAreCleaned,
   sessionKeys,
   quotationsAreForgotten,
+  packsToHarvest,
 ];
