@@ -1,10 +1,10 @@
+import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import { decide } from '../../shared/proof/verdict.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { namedKeyClaims } from '../verification/report.ts';
 import { type ExitCode, escapeForTerminal, openProgress, print, printError } from './command.ts';
 
 /** At most so many files are listed. */

@@ -31,9 +31,6 @@ export interface VerifyContext {
   key: string | undefined;
 }
 
-/** The name of an evidence file, as the node gives it. */
-export const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
-
 /** The name of a proof of a ledger entry (C2SP tlog-proof). */
 export const PROOF_FILE = /\.tlog-proof$/i;
 

@@ -1,5 +1,6 @@
 import type { About } from '../../shared/proof/about.ts';
-import { type Claim, type ClaimId, decide, type Format, type Verdict } from '../../shared/proof/verdict.ts';
+import { type ProvenFile, provenFile } from '../../shared/proof/provenFile.ts';
+import { type Claim, type ClaimId, type Format, type Verdict } from '../../shared/proof/verdict.ts';
 
 /** The result for one file. */
 type FileState = 'intact' | 'changed' | 'missing' | 'unknown' | 'unsigned';
@@ -56,24 +57,22 @@ export function proofFinding<Of extends Format>(
   path: string,
   format: Of,
   claims: readonly Claim<ClaimId<Of>>[],
-  { detail, ...rest }: Partial<Finding> = {},
+  { detail, about, ...rest }: Partial<Finding> = {},
 ): Finding {
-  const { verdict, because } = decide(format, claims);
-  const reasons = because.map(({ name, detail: reason }) => `${name} ${reason}`.trim());
-  const said = reasons.length > 0 ? [...new Set(reasons)].join(' ') : (detail ?? null);
-  return finding(path, STATES[verdict], { ...rest, detail: said, verdict, claims });
+  return provenFinding(path, provenFile(format, claims, { detail: detail ?? undefined, about }), rest);
 }
 
-/**
- * Compares the key that signed a file with the one that the caller named, if any. A file that somebody else signed is unsigned:
- * whoever wants to can sign anything with a key of their own, under any name.
- */
-export function namedKeyClaims(signer: string | undefined, named: string | undefined): Claim<'key'>[] {
-  if (named === undefined || signer === undefined) return [];
-  const name = 'The key that was named signed it.';
-  return signer === named
-    ? [{ id: 'key', name, state: 'holds', detail: '' }]
-    : [{ id: 'key', name, state: 'unproven', detail: `It did not: the signature is by ${signer}.` }];
+/** Creates the finding of a file from what it proves, or from the sentence that says why nothing can be verified of it. */
+export function provenFinding(
+  path: string,
+  proven: ProvenFile | string,
+  { sha256 = null, expected = null, against = null }: Partial<Finding>,
+): Finding {
+  if (typeof proven === 'string')
+    return finding(path, 'unknown', { sha256, verdict: 'unknown', detail: proven });
+  const { verdict, claims, about, detail } = proven;
+  const said = { detail: detail === '' ? null : detail, verdict, claims, ...(about && { about }) };
+  return finding(path, STATES[verdict], { sha256, expected, against, ...said });
 }
 
 /** Counts findings. Without any finding, the summary is not `ok`. */

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
+import { bagKindOf, strangerIn } from '../../shared/archive/bagFiles.ts';
 import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
@@ -20,15 +21,12 @@ import {
   withFileNames,
 } from '../archive/packs/bag/bagCheck.ts';
 import {
-  CASE_FILE,
-  CRATE_FILE,
   DECLARATION_FILE,
   FETCH_FILE,
   INFO_FILE,
   leavesBag,
   PAYLOAD_FOLDER,
   RECORD_FILE,
-  SEAL_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/checkRecord.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
@@ -234,29 +232,13 @@ function* unlistedTagFiles(
   }
 }
 
-/** The bags of this program, and the tag files that each has beside those of every bag. */
-const BAGS = {
-  case: { what: 'the bag of a case', tagFiles: [SEAL_FILE] },
-  archive: { what: 'an exported archive', tagFiles: [] },
-  pack: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE, SET_FILE] },
-} as const satisfies Record<string, { what: string; tagFiles: readonly string[] }>;
-
-/** Returns which bag of this program it is; undefined for a bag of other software: only manifests say what is in that. */
-function kindOf({ files, isArchive }: BagSource): keyof typeof BAGS | undefined {
-  if (isArchive) return 'archive';
-  if (files.has(SEAL_FILE) || files.has(CASE_FILE)) return 'case';
-  return files.has(RECORD_FILE) ? 'pack' : undefined;
-}
-
-/** Reports tag files that such a bag does not have: no seal and no record covers them, and anybody can write manifests. */
+/** Reports tag files that such a bag does not have. */
 function* strangers(source: BagSource, digests: ReadonlyMap<string, Digests>): Generator<Named> {
-  const kind = kindOf(source);
-  if (!kind) return;
-  const { what, tagFiles } = BAGS[kind];
-  const known: readonly string[] = [DECLARATION_FILE, INFO_FILE, FETCH_FILE, ...tagFiles];
+  const kind = source.isArchive ? 'archive' : bagKindOf(source.files);
   for (const name of source.files.keys()) {
-    if (known.includes(name) || manifestKind(name) || name.startsWith(PAYLOAD_FOLDER)) continue;
-    const rest = { sha256: digests.get(name)?.get('sha256') ?? null, detail: `not a file of ${what}` };
+    const detail = strangerIn(kind, name);
+    if (detail === undefined) continue;
+    const rest = { sha256: digests.get(name)?.get('sha256') ?? null, detail };
     yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
   }
 }

@@ -1,8 +1,9 @@
+import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { checkDump, type DumpHead, type NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { type Finding, namedKeyClaims, proofFinding } from './report.ts';
+import { type Finding, proofFinding } from './report.ts';
 
 /** Verifies a dump line by line, with the same checks as an import. */
 export async function verifyDump(

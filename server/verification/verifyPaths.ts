@@ -2,7 +2,7 @@ import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidencePage.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/signedNote.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
@@ -13,7 +13,6 @@ import type { NamedObjects } from '../dump/checkDump.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import {
   type ChecksumFile,
-  EVIDENCE_FILE,
   type Expected,
   expectedByList,
   expectedForFile,

@@ -1,7 +1,8 @@
 import { Problem } from '../../shared/problems.ts';
+import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { openWacz } from '../collection/captures/wacz/openWacz.ts';
-import { type Finding, namedKeyClaims, proofFinding } from './report.ts';
+import { type Finding, proofFinding } from './report.ts';
 
 type WaczClaim = Claim<ClaimId<'wacz'>>;
 

@@ -1,9 +1,10 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { EVIDENCE_FILE } from '../../shared/proof/evidencePage.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
-import { type ChecksumFile, EVIDENCE_FILE, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
+import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
 
 /** An entry of a folder. `absolute` is the normalized absolute form of `path`. */

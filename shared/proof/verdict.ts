@@ -60,7 +60,7 @@ export const FORMATS = {
   /** What the page in an evidence file checks of itself. */
   evidence: EVIDENCE,
   /** The file as a whole: its page is what this program writes for the data. */
-  evidence_file: { ...EVIDENCE, page: 'must' },
+  evidence_file: { ...EVIDENCE, page: 'must', place: 'part' },
   /** A signed note of a ledger. */
   checkpoint: { form: 'must', key: 'must', checkpoint: 'signature' },
   /** A C2SP tlog-proof with its entry. */
@@ -73,12 +73,12 @@ export const FORMATS = {
     record: 'part',
   },
   /** The reply of a timestamp authority, with the stamped text. Whose the certificate is, is the reader's to check. */
-  timestamp: { text: 'must', signature: 'must', stated: 'stated' },
+  timestamp: { text: 'must', signature: 'must', place: 'part', stated: 'stated' },
   /** A pack file. It has no signature of its own: its fingerprint is what the ledger covers. */
   pack: { bag: 'must', record: 'must', fingerprint: 'must', files: 'must' },
   bag: { declaration: 'must', manifest: 'must', files: 'must', record: 'part' },
   /** The bag of a case. Each file in it has a verdict of its own. */
-  case_bag: { files: 'must', key: 'signature', seal: 'signature' },
+  case_bag: { files: 'must', proofs: 'signature', key: 'signature', seal: 'signature' },
   dump: {
     form: 'must',
     ledger: 'must',

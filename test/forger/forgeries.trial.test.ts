@@ -22,6 +22,7 @@ import {
 } from './formats.ts';
 import { genuineArchive } from './genuine.ts';
 import { provenanceFormat, tilesFormat } from './mirror.ts';
+import { onPage } from './onPage.ts';
 
 /*
  * FORGERIES says how many are made, SEED which. A forgery that is believed is printed with what makes it again:
@@ -50,6 +51,8 @@ beforeAll(async () => {
   ];
   const folder = await temporaryFolder();
   const pages = await knownPages(rendererFolder);
+  const packs = packFormat(one.packs, folder);
+  const caseBags = caseBagFormat([one.caseBag, other.caseBag], folder, pages);
   formats = [
     evidenceDataFormat('evidence of a pack', [dataOf(one.evidence[0]), dataOf(one.evidence[1])], 12_000),
     evidenceDataFormat('evidence of an event', [dataOf(one.evidence[2]), dataOf(other.evidence[2])], 7_000),
@@ -58,9 +61,11 @@ beforeAll(async () => {
     proofFormat(one.proofs, one.key, folder),
     timestampFormat([one.stamped, other.stamped], folder),
     dumpFormat([one.dump, other.dump], folder),
-    packFormat(one.packs, folder),
+    packs,
+    onPage(packs, pages),
     exportFormat([one.exported, other.exported], folder),
-    caseBagFormat([one.caseBag, other.caseBag], folder, pages),
+    caseBags,
+    onPage(caseBags, pages),
     waczFormat([one.wacz, other.wacz], folder),
     tilesFormat([one.copy, other.copy], one.key),
     provenanceFormat(one.provenance, digestOf(one.provenance[0])),

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
-import { type FileProof, proofOf } from '../../renderer/src/pages/verify/fileProof.ts';
+import { type FileProof, proofOf, verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
 import {
   type FileResult,
   judge,
@@ -8,8 +8,9 @@ import {
   parseCheckpointNote,
   reportText,
 } from '../../renderer/src/pages/verify/fileResults.ts';
-import { verifyPackFile, zipEntries } from '../../renderer/src/pages/verify/packFileContents.ts';
+import { zipEntries } from '../../renderer/src/pages/verify/zipFile.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { provenFile } from '../../shared/proof/provenFile.ts';
 import { parseChecksums } from '../../shared/values/checksums.ts';
 import {
   BAG,
@@ -97,9 +98,11 @@ test('what a file says is no line of the report', () => {
     sha256: A,
     expected: null,
     list: null,
-    proof: proofOf({
-      claims: [{ id: 'file', name: `The file a${line} is there.`, state: 'fails', detail: '' }],
-    }),
+    proof: proofOf(
+      provenFile('evidence_file', [
+        { id: 'file', name: `The file a${line} is there.`, state: 'fails', detail: '' },
+      ]),
+    ),
     verdict: 'altered',
     found: null,
     error: null,
@@ -159,7 +162,7 @@ test('a file that is not a ZIP file is not read as one', async () => {
 
 /** Verifies a pack file and returns the state and the fault of each path. */
 async function verified(bytes: Uint8Array) {
-  const found = await verifyPackFile(new File([new Uint8Array(bytes)], 'x.pack.zip'));
+  const found = await verifyBagFile(new File([new Uint8Array(bytes)], 'x.pack.zip'), []);
   return new Map(found?.map((one) => [one.path, one]));
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'react-router';
+import { create } from 'zustand';
 import { DigestChip } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
@@ -38,8 +39,34 @@ import {
   type Verdict,
   verdictOf,
 } from './fileResults.ts';
-import { useVerification } from './useVerification.ts';
 import classes from './VerifyPage.module.css';
+import { emptyVerification, VerificationRun, type VerificationState } from './verificationRun.ts';
+
+interface Verification extends VerificationState {
+  /** Loads the workers, so that nothing has to be loaded when files are dropped. */
+  prepare: () => void;
+  add: (files: readonly PathFile[]) => Promise<void>;
+  clear: () => void;
+}
+
+/** What is dropped on the page stays there while other pages are visited. Nothing is sent but digests. */
+const useVerification = create<Verification>()((set) => {
+  let run = new VerificationRun(set);
+  return {
+    ...emptyVerification(),
+    // An effect calls it, and React would take a result for a clean-up function when the page is left.
+    prepare: () => {
+      run.prepare();
+    },
+    add: (files) => run.add(files),
+    clear: () => {
+      run.close();
+      run = new VerificationRun(set);
+      run.prepare();
+      set(emptyVerification());
+    },
+  };
+});
 
 /** Verifies files without uploading them: hashed here, then found in dropped lists and in the archive. */
 export default function VerifyPage() {

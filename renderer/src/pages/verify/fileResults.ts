@@ -11,7 +11,7 @@ import {
   provesInclusion,
   type SavedCheckpoint,
 } from '../ledger/checkpoint/compareCheckpoint.ts';
-import type { FileProof } from './fileProof.ts';
+import type { FileProof } from './bagFile.ts';
 
 /** What is known of a dropped file. */
 export type Verdict =

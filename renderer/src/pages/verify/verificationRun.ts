@@ -3,6 +3,7 @@ import { WRITTEN_PAGES } from '../../../../shared/proof/writtenPages.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';
+import { MAX_BAG_FILE_BYTES } from './bagFile.ts';
 import {
   type CheckedNote,
   type CheckpointNote,
@@ -15,7 +16,6 @@ import {
   parseCheckpointNote,
 } from './fileResults.ts';
 import { OWN_PAGE } from './ownPage.ts';
-import { MAX_PACK_FILE_BYTES, verifyPackFile } from './packFileContents.ts';
 import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 
 /** A list or checkpoint is read as text. */
@@ -258,7 +258,7 @@ export class VerificationRun {
         return true;
       }
     }
-    if (ZIP_NAME.test(name) && file.size <= MAX_PACK_FILE_BYTES) return this.#openPackFile(path, file);
+    if (ZIP_NAME.test(name) && file.size <= MAX_BAG_FILE_BYTES) return this.#openBag(path, file);
     if (EVIDENCE_NAME.test(name) && file.size <= MAX_EVIDENCE_BYTES) return this.#openEvidence(path, file);
     return false;
   }
@@ -276,17 +276,19 @@ export class VerificationRun {
     return true;
   }
 
-  /** Returns false if it is not a pack file. */
-  async #openPackFile(path: string, file: File): Promise<boolean> {
-    const packed = await verifyPackFile(file).catch(() => undefined);
-    if (!packed) return false;
-    for (const { path: inside, bytes, sha256, expected, list, fault } of packed) {
-      const result = this.#newResult(`${path}/${inside}`, bytes);
+  /** Returns false if it is neither a pack file nor a bag. A worker verifies it. */
+  async #openBag(path: string, file: File): Promise<boolean> {
+    if (this.#isClosed) return false;
+    const found = await this.prepare().verifyBag(file, KNOWN_PAGES);
+    if (!found) return false;
+    for (const { path: inside, bytes, sha256, expected, list, fault, proof } of found) {
+      const result = this.#newResult(inside === '' ? path : `${path}/${inside}`, bytes);
       result.expected = expected;
-      result.list = `${path}: ${list}`;
+      result.list = list === null ? null : `${path}: ${list}`;
+      result.proof = proof;
       this.#queued += 1;
       this.#bytes += bytes ?? 0;
-      if (sha256 !== null && fault !== null) result.verdict = 'changed';
+      if (fault !== null) result.verdict = 'changed';
       this.#finish(result, sha256, fault);
     }
     return true;

@@ -1,15 +1,16 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
-import { verifyEvidence } from '../../../../shared/proof/verifyEvidence.ts';
+import { provenEvidence } from '../../../../shared/proof/provenFile.ts';
 import { browserCrypto } from '../../../evidence/browserCrypto.ts';
 import { hashStream } from '../../hashing/sha256.ts';
-import { type FileProof, proofOf } from './fileProof.ts';
+import { type FileProof, type PackedFileResult, proofOf, verifyBagFile } from './bagFile.ts';
 
-/** Several small files or one file of any size to hash, or one file that may be evidence. */
+/** Several small files or one file of any size to hash, or one file that may be evidence or a bag. */
 export type VerifyRequest = { id: number } & (
   | { files: readonly File[] }
   | { evidence: File; pages: readonly KnownPage[] }
+  | { bag: File; pages: readonly KnownPage[] }
 );
 
 export interface HashOutcome {
@@ -21,11 +22,15 @@ export interface HashOutcome {
 /** What an evidence file proves, and the digest of the file; null if it is none. */
 export type EvidenceOutcome = { sha256: string; proof: FileProof } | null;
 
-/** The bytes of a large file read so far, the outcomes in the order of the files, or that of an evidence file. */
+/** The files in a pack file or bag, as they were found; null if it is none. */
+export type BagOutcome = PackedFileResult[] | null;
+
+/** The bytes of a large file read so far, the outcomes in the order of the files, or that of an evidence file or a bag. */
 export type VerifyReply = { id: number } & (
   | { bytes: number }
   | { outcomes: HashOutcome[] }
   | { evidence: EvidenceOutcome }
+  | { bag: BagOutcome }
 );
 
 /** Smaller files are hashed at once by the browser's own SHA-256, where it offers one (a secure context). */
@@ -49,10 +54,20 @@ scope.onmessage = ({ data }) => {
 
 async function answerTo(
   request: VerifyRequest,
-): Promise<{ outcomes: HashOutcome[] } | { evidence: EvidenceOutcome }> {
+): Promise<{ outcomes: HashOutcome[] } | { evidence: EvidenceOutcome } | { bag: BagOutcome }> {
   if ('files' in request)
     return { outcomes: await Promise.all(request.files.map((file) => hashFile(request.id, file))) };
+  if ('bag' in request) return { bag: await verifiedBag(request.bag, request.pages) };
   return { evidence: await verifiedEvidence(request.evidence, request.pages) };
+}
+
+async function verifiedBag(file: File, pages: readonly KnownPage[]): Promise<BagOutcome> {
+  try {
+    return (await verifyBagFile(file, pages)) ?? null;
+  } catch (error) {
+    if (error instanceof DOMException) return null;
+    throw error;
+  }
 }
 
 /** A file that cannot be read or verified is hashed like any other, which says why. */
@@ -64,8 +79,8 @@ async function verifiedEvidence(file: File, pages: readonly KnownPage[]): Promis
     if (error instanceof DOMException) return null;
     throw error;
   }
-  const checked = verifyEvidence(bytes, pages, browserCrypto);
-  return checked ? { sha256: bytesToHex(sha256(bytes)), proof: proofOf(checked) } : null;
+  const proven = provenEvidence(bytes, pages, browserCrypto);
+  return proven ? { sha256: bytesToHex(sha256(bytes)), proof: proofOf(proven) } : null;
 }
 
 async function hashFile(id: number, file: File): Promise<HashOutcome> {

@@ -1,7 +1,13 @@
 import { type FoundDigest, MAX_LOOKUP_DIGESTS } from '../../../../shared/archive/citation.ts';
 import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
 import { call } from '../../api/client.ts';
-import type { EvidenceOutcome, HashOutcome, VerifyReply, VerifyRequest } from './verify.worker.ts';
+import type {
+  BagOutcome,
+  EvidenceOutcome,
+  HashOutcome,
+  VerifyReply,
+  VerifyRequest,
+} from './verify.worker.ts';
 
 /** More workers than this compete for the same disk. */
 const MAX_WORKERS = 6;
@@ -67,6 +73,15 @@ export class WorkerPool {
     return this.#do({
       request: { evidence: file, pages },
       outcomeIn: (reply) => ('evidence' in reply ? reply.evidence : undefined),
+      failed: null,
+    });
+  }
+
+  /** Verifies a file that may be a pack file or a bag as soon as a worker is free. */
+  verifyBag(file: File, pages: readonly KnownPage[]): Promise<BagOutcome> {
+    return this.#do({
+      request: { bag: file, pages },
+      outcomeIn: (reply) => ('bag' in reply ? reply.bag : undefined),
       failed: null,
     });
   }

@@ -1,25 +1,19 @@
 import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { Problem } from '../../../../shared/problems.ts';
 
-/** The names of the tag files that are written, and the folder of the payload. */
-export const RECORD_FILE = 'pack.json';
-export const CRATE_FILE = 'ro-crate-metadata.json';
-export const DECLARATION_FILE = 'bagit.txt';
-export const INFO_FILE = 'bag-info.txt';
-export const MANIFEST_FILE = 'manifest-sha256.txt';
-export const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
-/** The seal of the bag of a case, and the case in it. */
-export const SEAL_FILE = 'seal.txt';
-export const CASE_FILE = 'data/case.json';
-export const PAYLOAD_FOLDER = 'data/';
-
-/** The paths in the bag of an exported archive. */
-export const ARCHIVE_BAG = {
-  folder: 'strongroom-archive',
-  payload: 'data/',
-  dump: 'data/dump.jsonl',
-  blobs: 'data/blobs/',
-} as const;
+export {
+  ARCHIVE_BAG,
+  CASE_FILE,
+  CRATE_FILE,
+  DECLARATION_FILE,
+  FETCH_FILE,
+  INFO_FILE,
+  MANIFEST_FILE,
+  PAYLOAD_FOLDER,
+  RECORD_FILE,
+  SEAL_FILE,
+  TAG_MANIFEST_FILE,
+} from '../../../../shared/archive/bagFiles.ts';
 
 /** The text of `bagit.txt`, exactly as readers expect it. */
 export const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
@@ -229,8 +223,6 @@ export function parseDeclaration(lines: readonly string[], rules: BagRules): Dec
       : 'bagit.txt must contain the lines BagIt-Version (0.93 to 1.0) and Tag-File-Character-Encoding (UTF-8, UTF-16, ISO-8859-1 or US-ASCII).',
   );
 }
-
-export const FETCH_FILE = 'fetch.txt';
 
 /**
  * Checks `fetch.txt`, which lists files to be downloaded into the bag. Nothing is downloaded.

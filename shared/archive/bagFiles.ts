@@ -1,0 +1,51 @@
+import { SET_FILE } from './setManifest.ts';
+
+/** The names of the tag files that are written, and the folder of the payload. */
+export const RECORD_FILE = 'pack.json';
+export const CRATE_FILE = 'ro-crate-metadata.json';
+export const DECLARATION_FILE = 'bagit.txt';
+export const INFO_FILE = 'bag-info.txt';
+export const MANIFEST_FILE = 'manifest-sha256.txt';
+export const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
+export const FETCH_FILE = 'fetch.txt';
+/** The seal of the bag of a case, and the case in it. */
+export const SEAL_FILE = 'seal.txt';
+export const CASE_FILE = 'data/case.json';
+export const PAYLOAD_FOLDER = 'data/';
+
+/** The paths in the bag of an exported archive. */
+export const ARCHIVE_BAG = {
+  folder: 'strongroom-archive',
+  payload: 'data/',
+  dump: 'data/dump.jsonl',
+  blobs: 'data/blobs/',
+} as const;
+
+/** The bags of this program, and the tag files that each has beside those of every bag. */
+const BAGS = {
+  case: { what: 'the bag of a case', tagFiles: [SEAL_FILE] },
+  archive: { what: 'an exported archive', tagFiles: [] },
+  pack: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE, SET_FILE] },
+} as const satisfies Record<string, { what: string; tagFiles: readonly string[] }>;
+
+export type BagKind = keyof typeof BAGS;
+
+const IN_EVERY_BAG: readonly string[] = [DECLARATION_FILE, INFO_FILE, FETCH_FILE];
+const ANY_MANIFEST = /^(?:tag)?manifest-[a-z0-9-]+\.txt$/;
+
+/** Returns which bag of this program it is; undefined for a bag of other software: only manifests say what is in that. */
+export function bagKindOf(files: { has(name: string): boolean }): Exclude<BagKind, 'archive'> | undefined {
+  if (files.has(SEAL_FILE) || files.has(CASE_FILE)) return 'case';
+  return files.has(RECORD_FILE) ? 'pack' : undefined;
+}
+
+/**
+ * Says of a file what it is not, if no bag of this kind has a file of this name: no seal and no record covers it, and anybody
+ * can write manifests.
+ */
+export function strangerIn(kind: BagKind | undefined, name: string): string | undefined {
+  if (kind === undefined || name.startsWith(PAYLOAD_FOLDER)) return undefined;
+  const { what, tagFiles }: { what: string; tagFiles: readonly string[] } = BAGS[kind];
+  const isKnown = IN_EVERY_BAG.includes(name) || ANY_MANIFEST.test(name) || tagFiles.includes(name);
+  return isKnown ? undefined : `not a file of ${what}`;
+}

@@ -1,0 +1,170 @@
+import { bagKindOf, INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/bagFiles.ts';
+import { MAX_RECORD_BYTES } from '../limits.ts';
+import type { About } from './about.ts';
+import type { ProofCrypto } from './algorithms.ts';
+import { checkCaseSeal, keyOfCaseSeal } from './caseSeal.ts';
+import { judge, requireThat } from './evidence.ts';
+import { EVIDENCE_FILE, type KnownPage } from './evidencePage.ts';
+import {
+  namedKeyClaims,
+  type ProvenFile,
+  provenEvidence,
+  provenFile,
+  provenTimestamp,
+} from './provenFile.ts';
+import { checkTlogProof, parseTlogProof } from './tlogProof.ts';
+import type { Claim, ClaimId } from './verdict.ts';
+import { MAX_EVIDENCE_BYTES } from './verifyEvidence.ts';
+
+/** The files of a bag, by their paths in it. */
+export interface BagFiles {
+  has(name: string): boolean;
+  /** Returns the bytes of a file; undefined if it is not there, or has more. */
+  read(name: string, most: number): Promise<Uint8Array | undefined>;
+}
+
+/** What was found of the files of a bag, each by its manifest, its name and what it proves. */
+export interface BagFindings {
+  /** The SHA-256 of the files, by their paths in the bag. */
+  digests: ReadonlyMap<string, string>;
+  /** Whether no file is altered, missing or unknown, and nothing is beside the bag. */
+  isIntact: boolean;
+  /** Whether a signature covers each file that proves itself. */
+  isSigned: boolean;
+}
+
+export interface BagProofsOptions {
+  /** The pages of evidence files that are known, asked for with the first evidence file. */
+  pages: () => Promise<readonly KnownPage[]>;
+  /** The key that the caller named, if any: what another one signed is unsigned. */
+  key?: string | undefined;
+}
+
+/**
+ * What is in a bag and proves itself: evidence files, proofs and timestamps are verified as what they are, and the bag of a
+ * case by its seal. Manifests alone say nothing, since whoever changes a file writes them anew. The command and the page
+ * *Verify* both verify a bag by this. The pack files in it are for them to open.
+ */
+export class BagProofs {
+  readonly #bag: BagFiles;
+  readonly #crypto: ProofCrypto;
+  readonly #options: BagProofsOptions;
+  #key: Promise<string | undefined> | undefined;
+
+  constructor(bag: BagFiles, crypto: ProofCrypto, options: BagProofsOptions) {
+    this.#bag = bag;
+    this.#crypto = crypto;
+    this.#options = options;
+  }
+
+  /**
+   * Returns what is claimed of a file, by itself and by what lies beside it. Returns a sentence that says what is missing for
+   * that, and undefined for any other file.
+   */
+  async proofOf(name: string): Promise<ProvenFile | string | undefined> {
+    if (EVIDENCE_FILE.test(name)) return this.#evidence(name);
+    if (name.endsWith('.tlog-proof')) return this.#proof(name);
+    return name.endsWith('.tsr') ? this.#timestamp(name) : undefined;
+  }
+
+  async #evidence(name: string): Promise<ProvenFile | string> {
+    const bytes = await this.#bag.read(name, MAX_EVIDENCE_BYTES);
+    if (!bytes) return 'too large for an evidence file';
+    const subject = subjectOf(name);
+    const key = await this.#sealKey();
+    const alsoOf = (about: About) => [
+      judge('place', 'It is the evidence that the bag says.', '', () => {
+        const isNamed = subject === undefined || about.subject === subject;
+        requireThat(isNamed, `It is not the evidence of ${subject}.`);
+        const isSealed = key === undefined || about.key === key;
+        requireThat(isSealed, 'It is signed by another key than the bag.');
+      }),
+      ...namedKeyClaims(about.key, this.#options.key),
+    ];
+    const proven = provenEvidence(bytes, await this.#options.pages(), this.#crypto, alsoOf);
+    return proven ?? 'the evidence in it cannot be read';
+  }
+
+  /** A proof lies beside the entry that it is of, and what the entry recorded. */
+  async #proof(name: string): Promise<ProvenFile | string> {
+    const [, base = '', sealed] = /^(.*?)(\.sealed(?:\.cosigned|\.\d+)?)?\.tlog-proof$/.exec(name) ?? [];
+    const entry = await this.#text(sealed ? `${base}.sealed.json` : `${base}.entry.json`);
+    const record = await this.#bytes(`${base}.json`);
+    const text = await this.#text(name);
+    if (entry === undefined || text === undefined || !record)
+      return 'the entry that it proves, or its record, is not beside it';
+    const salt = sealed ? ((await this.#text(`${base}.salt`)) ?? '') : undefined;
+    const key = await this.#sealKey();
+    return provenFile('tlog_proof', checkTlogProof(text, { entry, record, salt, key }, this.#crypto));
+  }
+
+  /** The stamped text lies beside the reply, and is that of the checkpoint in the proof beside it. */
+  async #timestamp(name: string): Promise<ProvenFile> {
+    const base = name.slice(0, -'.tsr'.length);
+    const [reply, text, proof] = [
+      await this.#bytes(name),
+      await this.#bytes(`${base}.txt`),
+      await this.#text(`${base}.tlog-proof`),
+    ];
+    const place =
+      proof === undefined || !text
+        ? []
+        : [
+            judge('place', 'It stamps the checkpoint of its proof.', '', () => {
+              const stamped = `${new TextDecoder().decode(text)}\n— `;
+              const isOfProof = parseTlogProof(proof)?.checkpoint.startsWith(stamped) === true;
+              requireThat(isOfProof, 'It stamps another checkpoint than that of its proof.');
+            }),
+          ];
+    return provenTimestamp(reply ?? new Uint8Array(), text, `${base}.txt`, this.#crypto, place);
+  }
+
+  /** Returns what is claimed of the bag of a case as a whole; undefined for other bags. */
+  async ofCase({ digests, isIntact, isSigned }: BagFindings): Promise<ProvenFile | undefined> {
+    if (bagKindOf(this.#bag) !== 'case') return undefined;
+    const sealed = { info: digests.get(INFO_FILE) ?? '', manifest: digests.get(MANIFEST_FILE) ?? '' };
+    const claim = (id: 'files' | 'proofs', name: string, holds: boolean): Claim<ClaimId<'case_bag'>> => ({
+      id,
+      name,
+      state: holds ? 'holds' : 'unproven',
+      detail: holds ? '' : 'See what is said of each.',
+    });
+    const claims = [
+      claim('files', 'Nothing in the bag is altered, missing or unknown.', isIntact),
+      claim('proofs', 'A signature covers each file in it that proves itself.', isSigned),
+      ...checkCaseSeal(await this.#text(SEAL_FILE), sealed, this.#crypto),
+    ];
+    const key = await this.#sealKey();
+    const named = namedKeyClaims(key, this.#options.key);
+    return provenFile('case_bag', [...claims, ...named], { detail: `the case, sealed by the key ${key}` });
+  }
+
+  #sealKey(): Promise<string | undefined> {
+    return (this.#key ??= this.#text(SEAL_FILE).then((note) => note && keyOfCaseSeal(note)));
+  }
+
+  #bytes(name: string): Promise<Uint8Array | undefined> {
+    return this.#bag.read(name, MAX_RECORD_BYTES);
+  }
+
+  async #text(name: string): Promise<string | undefined> {
+    const bytes = await this.#bytes(name);
+    return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  }
+}
+
+/** What the evidence in the bag of a case is of, by the name of its file. */
+function subjectOf(name: string): string | undefined {
+  const [, event, pack] = /^data\/evidence\/(?:event-(\d+)|(pk_\w+))\.evidence\.html$/.exec(name) ?? [];
+  return event === undefined ? pack && `pack ${pack}` : `event ${event}`;
+}
+
+/** Returns the digest that an object in the bag of a case is named by; undefined for any other file. */
+export function objectIn(name: string): string | undefined {
+  return /^data\/objects\/([0-9a-f]{64})$/.exec(name)?.[1];
+}
+
+/** Returns the pack whose file this is by its name, or undefined. */
+export function packIn(name: string): string | undefined {
+  return /(?:^|\/)(pk_[0-9a-f]{20})\.pack\.zip$/.exec(name)?.[1];
+}

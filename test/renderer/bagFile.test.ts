@@ -1,0 +1,170 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PackedFileResult, verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
+import { knownPages } from '../../server/evidence/evidenceParts.ts';
+import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import { buildEvidenceParts, writeEvidenceParts } from '../evidence/support.ts';
+import { addFinding, createCase } from '../findings/support.ts';
+import { type Entry, entriesOf, withManifests, zipped } from '../forger/zip.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+
+let rendererFolder: string;
+let pages: readonly KnownPage[];
+let bag: Entry[];
+let root: string;
+let names: { pack: string; otherEvidence: string };
+
+beforeAll(async () => {
+  rendererFolder = await writeEvidenceParts(await buildEvidenceParts());
+  pages = await knownPages(rendererFolder);
+  const node = await openTestNode({ rendererFolder });
+  const { id } = await uploadNewPack(node, { title: 'First' }, { 'a.txt': 'one' });
+  const other = await uploadNewPack(node, { title: 'Second' }, { 'a.txt': 'two' });
+  const finding = await addFinding(node, { kind: 'pack', id } as never);
+  const made = await createCase(node, 'A case', [
+    { kind: 'pack', id },
+    { kind: 'finding', id: finding.id },
+  ] as never);
+  const answer = await node.fetch(`/api/cases/${made.id}/bag`);
+  bag = entriesOf(Buffer.from(await answer.arrayBuffer()));
+  root = /^[^/]+\//.exec(bag[0]?.name ?? '')?.[0] ?? '';
+  names = { pack: id, otherEvidence: await (await node.fetch(`/api/packs/${other.id}/evidence`)).text() };
+}, 120_000);
+afterAll(closeTestNodes);
+
+/** What the page says of a bag: the row of the case, and the rows that are not intact, by their paths in the bag. */
+async function shown(entries: readonly Entry[]) {
+  const { bytes } = zipped(entries);
+  const found = (await verifyBagFile(new File([new Uint8Array(bytes)], 'case.zip'), pages)) ?? [];
+  const wrong = found.filter(({ path }) => path !== '').filter((each) => !isFine(each));
+  return {
+    ofCase: found.find(({ path }) => path === '')?.proof,
+    wrong: wrong.map(({ path }) => path.replace(root, '')),
+    found,
+  };
+}
+
+function isFine({ sha256, expected, fault, proof }: PackedFileResult): boolean {
+  return fault === null && sha256 === expected && (proof === null || proof.verdict === 'intact');
+}
+
+/** The exit code of the command for the same bag. */
+async function codeOf(entries: readonly Entry[]): Promise<number | null> {
+  const file = join(await temporaryFolder(), 'case.zip');
+  await writeFile(file, zipped(entries).bytes);
+  return (await runHere(['verify', file], undefined, { rendererFolder })).code;
+}
+
+function changed(path: string, to: (text: string) => string): Entry[] {
+  const entries = bag.map((entry) =>
+    entry.name === root + path
+      ? { ...entry, data: Buffer.from(to(entry.data.toString('latin1')), 'latin1') }
+      : entry,
+  );
+  expect(zipped(entries).bytes.equals(zipped(bag).bytes), path).toBe(false);
+  return entries;
+}
+
+const without = (entries: readonly Entry[], path: string) =>
+  entries.filter(({ name }) => name !== root + path);
+const findingFile = (ending: string) =>
+  bag.find(({ name }) => name.endsWith(ending) && name.includes('/findings/'))?.name.slice(root.length) ?? '';
+
+describe('the page says of the bag of a case what the command says', () => {
+  test('it is intact: each evidence file, proof and pack file in it, and its seal', async () => {
+    const { ofCase, wrong, found } = await shown(bag);
+    expect(wrong).toEqual([]);
+    expect(ofCase).toEqual({
+      verdict: 'intact',
+      words: expect.stringContaining('sealed by the key') as string,
+    });
+    expect(await codeOf(bag)).toBe(0);
+    const proven = (path: string) => found.find((each) => each.path === root + path)?.proof;
+    expect(proven(`data/evidence/${names.pack}.evidence.html`)).toMatchObject({
+      verdict: 'intact',
+      words: expect.stringContaining(`pack ${names.pack}, "First"`) as string,
+    });
+    expect(proven(findingFile('.tlog-proof'))).toMatchObject({ verdict: 'intact' });
+    const inPack = `${root}data/packs/${names.pack}.pack.zip/${names.pack}/data/a.txt`;
+    expect(found.find(({ path }) => path === inPack)).toMatchObject({ list: 'pack.json', fault: null });
+  });
+
+  test('it is not if what is in it was changed together with the manifests, also without its seal', async () => {
+    const evidence = `data/evidence/${names.pack}.evidence.html`;
+    const changes: [path: string, to: (text: string) => string][] = [
+      [evidence, (text) => text.replace('First', 'Fiest')],
+      [evidence, (text) => `<!-- ${text} -->`],
+      [evidence, () => names.otherEvidence],
+      [evidence, () => 'nothing'],
+      [`data/packs/${names.pack}.pack.zip`, () => 'nothing'],
+      [findingFile('.json'), (text) => text.replace('"text":"', '"text":"Not ')],
+      [findingFile('.entry.json'), (text) => text.replace('"at":"2', '"at":"1')],
+      [findingFile('.tlog-proof'), (text) => text.replace(/\n.{43}=\n/, `\n${'A'.repeat(43)}=\n`)],
+    ];
+    for (const [path, to] of changes) {
+      const sealed = withManifests(changed(path, to));
+      for (const entries of [sealed, withManifests(without(sealed, 'seal.txt'))]) {
+        const { ofCase, wrong } = await shown(entries);
+        expect(wrong.length, path).toBeGreaterThan(0);
+        expect(['altered', 'unknown'], path).toContain(ofCase?.verdict);
+        expect(await codeOf(entries), path).toBe(1);
+      }
+    }
+  });
+
+  test('it is altered if its index was changed together with the manifests, and unsigned without its seal', async () => {
+    const index = withManifests(changed('data/index.html', () => 'Another story'));
+    expect((await shown(index)).ofCase).toEqual({
+      verdict: 'altered',
+      words: expect.stringContaining('The list of files or the description was altered.') as string,
+    });
+    expect(await codeOf(index)).toBe(1);
+    const unsealed = withManifests(without(index, 'seal.txt'));
+    expect((await shown(unsealed)).ofCase).toEqual({
+      verdict: 'unsigned',
+      words: expect.stringContaining('There is no seal') as string,
+    });
+    expect(await codeOf(unsealed)).toBe(3);
+  });
+
+  test('it names what no bag of a case has, and what lies beside it in the ZIP', async () => {
+    const file = (name: string) => ({ name, data: Buffer.from('<h1>Another story</h1>') });
+    const noTagManifest = without(bag, 'tagmanifest-sha256.txt');
+    const cases: [name: string, entries: Entry[]][] = [
+      [`${root}index.html`, withManifests([...bag, file(`${root}index.html`)])],
+      [`${root}index.html`, [...noTagManifest, file(`${root}index.html`)]],
+      ['index.html', [...bag, file('index.html')]],
+      ['__MACOSX/x', [...bag, file('__MACOSX/x')]],
+      [`${root}data/more.html`, [...bag, file(`${root}data/more.html`)]],
+    ];
+    for (const [name, entries] of cases) {
+      const { ofCase, wrong } = await shown(entries);
+      expect([wrong, ofCase?.verdict], name).toEqual([[name.replace(root, '')], 'unknown']);
+      expect(await codeOf(entries), name).toBe(1);
+    }
+  });
+
+  test('the manifest of the tag files, which no seal covers, says nothing of the payload', async () => {
+    const entries = changed('data/index.html', () => 'Another story').map((entry) =>
+      entry.name === `${root}tagmanifest-sha256.txt`
+        ? {
+            ...entry,
+            data: Buffer.concat([entry.data, Buffer.from(`${sha256Of('Another story')}  data/index.html\n`)]),
+          }
+        : entry,
+    );
+    const { ofCase, wrong } = await shown(entries);
+    expect([wrong, ofCase?.verdict]).toEqual([['data/index.html'], 'unknown']);
+  });
+
+  test('it lacks what was removed, and its declaration', async () => {
+    for (const path of ['bagit.txt', 'bag-info.txt', 'data/case.json', findingFile('.entry.json')]) {
+      const entries = without(bag, path);
+      expect((await shown(entries)).ofCase?.verdict, path).not.toBe('intact');
+      expect((await shown(withManifests(entries))).ofCase?.verdict, path).not.toBe('intact');
+    }
+  });
+});
