@@ -93,7 +93,6 @@ interface Tried {
 test('no forgery is believed', async () => {
   const tried: Tried[] = [];
   const believed: string[] = [];
-  const all = formats.reduce((sum, { share }) => sum + share, 0);
   for (const format of formats.filter(({ name }) => FORMAT === undefined || name === FORMAT)) {
     const row: Tried = {
       format: format.name,
@@ -106,7 +105,7 @@ test('no forgery is believed', async () => {
     const begun = process.cpuUsage();
     const contents = new Set(format.genuine.map((input) => format.content(input)));
     expect(await format.verdict(format.genuine[0]), format.name).toBe('intact');
-    for (let number = 0; number < Math.ceil((format.share / all) * FORGERIES); number += 1) {
+    for (let number = 0; number < Math.ceil((format.share / 100_000) * FORGERIES); number += 1) {
       if (ONLY !== undefined && Number(ONLY) !== number) continue;
       const random = seededRandom(
         Number.parseInt(sha256(`${SEED} ${format.name} ${number}`).slice(0, 8), 16),
