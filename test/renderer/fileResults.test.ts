@@ -186,6 +186,15 @@ test('a file that was changed together with its manifest differs from the record
   expect(file?.sha256).not.toBe(file?.expected);
 });
 
+test('a pack without its record is not intact, and neither is one with two manifests of one name', async () => {
+  const withoutRecord = BAG.filter(({ name }) => !name.toString().endsWith('/pack.json'));
+  const lacking = await verified(buildZip(withTagManifest(withoutRecord)));
+  expect(lacking.get(`${ROOT}pack.json`)?.fault).toBe('The ZIP file does not contain it.');
+  const again = { name: `${ROOT}tagmanifest-sha256.txt`, data: Buffer.from('') };
+  const twice = await verified(buildZip([again, ...BAG]));
+  expect(twice.get(`${ROOT}tagmanifest-sha256.txt`)?.fault).toContain('two files');
+});
+
 test('a pack file under another name than its fingerprint gives is not intact', async () => {
   const other = `pk_${'0'.repeat(20)}/`;
   const entries = BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, other) }));

@@ -55,7 +55,7 @@ export function proofOf({ verdict, about, detail }: ProvenFile): FileProof {
 /** Manifests with other digests, and files that are elsewhere. */
 const UNCHECKED = /^(?:tag)?manifest-(?!sha256\.txt$)|^fetch\.txt$/;
 const NOT_CHECKED = 'This page does not check it. “strongroom verify” does.';
-const NO_DECLARATION = 'The bag lacks this file.';
+const LACKING = 'The ZIP file does not contain it.';
 const NO_DUMPS = 'This page does not verify what a dump proves. “strongroom verify” does.';
 /** A pack file has at most 50 MiB; larger ZIP files are hashed as what they are. */
 export const MAX_BAG_FILE_BYTES = 60_000_000;
@@ -92,6 +92,8 @@ interface ZippedBag {
   folder: string;
   entries: readonly ZipEntry[];
   byPath: ReadonlyMap<string, ZipEntry>;
+  /** Whether the name of the file or of the folder says that it is a pack. */
+  isNamedPack: boolean;
 }
 
 async function openBag(file: File): Promise<ZippedBag | undefined> {
@@ -99,11 +101,12 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
   const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
   if (!entries || !manifest) return undefined;
   const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
-  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])) };
+  const isNamedPack = PACK_ID.test(folder.replace(/\/$/, '')) || /\.pack\.zip$/i.test(file.name);
+  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), isNamedPack };
 }
 
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
-  const { folder, entries, byPath } = bag;
+  const { folder, byPath } = bag;
   const expected = new Map<string, { sha256: string; list: string }>();
   for (const list of [MANIFEST_FILE, TAG_MANIFEST_FILE]) {
     const entry = byPath.get(folder + list);
@@ -120,12 +123,6 @@ async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]>
   if (record) await compareWithRecord(results, record, folder);
   await addUnlisted(results, byPath, folder);
   await addStrangers(results, bag);
-  // Programs differ in which of two files of one name they extract.
-  const repeated = new Set(
-    entries.flatMap((entry) => (byPath.get(entry.path) === entry ? [] : [entry.path])),
-  );
-  for (const result of results)
-    if (repeated.has(result.path)) result.fault ??= 'The pack file contains two files of this name.';
   return results;
 }
 
@@ -170,10 +167,13 @@ async function proveContents(
 }
 
 /**
- * Adds tag files that no bag of this kind has, although anybody can list them. Of the bag of a case, what this page does not
+ * Adds tag files that no bag of this kind has, although anybody can list them, files of one name, and what is lacking. Of the bag of a case, what this page does not
  * check is said too.
  */
-async function addStrangers(results: PackedFileResult[], { folder, byPath }: ZippedBag): Promise<void> {
+async function addStrangers(
+  results: PackedFileResult[],
+  { folder, entries, byPath, isNamedPack }: ZippedBag,
+): Promise<void> {
   const has = (name: string) => byPath.has(folder + name);
   const kind = bagKindOf({ has });
   const known = new Map(results.map((result) => [result.path, result]));
@@ -182,7 +182,9 @@ async function addStrangers(results: PackedFileResult[], { folder, byPath }: Zip
     const result =
       known.get(path) ?? (await resultOf(byPath.get(path), { path, expected: null, list: null }));
     result.fault ??= fault;
-    if (!known.has(path)) results.push(result);
+    if (known.has(path)) return;
+    known.set(path, result);
+    results.push(result);
   };
   for (const path of byPath.keys()) {
     if (!path.startsWith(folder)) continue;
@@ -191,7 +193,12 @@ async function addStrangers(results: PackedFileResult[], { folder, byPath }: Zip
     const isUnchecked = kind === 'case' && UNCHECKED.test(name);
     await add(path, stranger ? `It is ${stranger}.` : isUnchecked ? NOT_CHECKED : undefined);
   }
-  if (kind === 'case' && !has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, NO_DECLARATION);
+  // Programs differ in which of two files of one name they extract.
+  for (const entry of entries)
+    if (byPath.get(entry.path) !== entry)
+      await add(entry.path, 'The pack file contains two files of this name.');
+  if (kind === 'case' && !has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, LACKING);
+  if (isNamedPack && !has(RECORD_FILE)) await add(folder + RECORD_FILE, LACKING);
 }
 
 function isIntact({ sha256, expected, fault, proof }: PackedFileResult): boolean {
@@ -260,9 +267,7 @@ async function resultOf(
 ): Promise<PackedFileResult> {
   if (!entry) {
     const fault =
-      about.list === null
-        ? 'The ZIP file does not contain it.'
-        : `${about.list} lists this file, but the pack file does not contain it.`;
+      about.list === null ? LACKING : `${about.list} lists this file, but the pack file does not contain it.`;
     return { ...about, bytes: null, sha256: null, fault, proof: null };
   }
   try {
