@@ -28,12 +28,19 @@ export function newPathFault(path: string): string | undefined {
   return hidden && `A path must not contain the invisible character U+${hidden}. Rename the file without it.`;
 }
 
+/** Scripts that are written with joiners, and emoji. Between two of these, a joiner changes what is seen. */
+const JOINED = String.raw`[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]`;
+const JOINER = String.raw`[\u200c\u200d]`;
+
 /**
  * Characters that are not seen, or only in the order of others: format characters (direction, zero width, soft hyphen, tags),
- * line separators and fillers. Format characters that are drawn, such as U+0600, may be in a path.
+ * line separators and fillers. Format characters that are drawn, such as U+0600, may be in a path, and so may joiners where
+ * the script needs them (UAX #31, section 2.3).
  */
-const HIDDEN =
-  /(?=\p{Default_Ignorable_Code_Point})\p{Cf}|[\u034f\u115f\u1160\u17b4\u17b5\u2028\u2029\u3164\uffa0\ufff9-\ufffb]/u;
+const HIDDEN = new RegExp(
+  String.raw`(?=\p{Default_Ignorable_Code_Point})(?!(?<=${JOINED})${JOINER}${JOINED})\p{Cf}|[\u034f\u115f\u1160\u17b4\u17b5\u2028\u2029\u3164\uffa0\ufff9-\ufffb]`,
+  'u',
+);
 
 /** Returns the path without what `newPathFault` calls invisible. */
 export function withoutHidden(path: string): string {
@@ -73,10 +80,10 @@ export function foldedPath(path: string): string {
 
 /**
  * Like `foldedPath`, for the files of a new pack. A capital ẞ is equal to ß and ss, as in full case folding; `foldedPath`
- * takes it for a letter of its own, and packs that exist may have both.
+ * takes it for a letter of its own, and packs that exist may have both. Joiners do not tell two paths apart.
  */
 export function foldedNewPath(path: string): string {
-  return foldedPath(path.replaceAll('ẞ', 'ß'));
+  return foldedPath(path.replaceAll('ẞ', 'ß').replace(/[\u200c\u200d]/g, ''));
 }
 
 /** Two paths, by their positions in a list, that cannot both be files in one folder. */

@@ -23,6 +23,7 @@ const NAMES: [path: string, says: string][] = [
   ['a\u2028.txt', 'U+2028'],
   ['a\u3164.txt', 'U+3164'],
   ['a\u{e0041}.txt', 'U+E0041'],
+  ['da\u200dta.txt', 'U+200D'],
 ];
 const PAIR: Files = { 'ẞ.txt': 'capital', 'ß.txt': 'small' };
 const OLD: Files = { ...PAIR, 'invoice\u202egpj.exe': 'old', 'a\u200b.txt': 'hidden' };
@@ -46,6 +47,15 @@ describe('a path that is not what it seems is refused for a new pack', () => {
     expect(refused.detail).toContain(says);
     expect(refused.detail).toMatch(/Rename/);
     expect(await (await node.fetch('/api/packs')).json()).toMatchObject({ total: 0 });
+  });
+
+  test('but not joiners that its script needs, unless a joiner alone tells it from another', async () => {
+    const node = await openTestNode();
+    const needed = ['می\u200cخواهم.txt', 'क्\u200dष.txt', '👩🏽\u200d🔬.png', '❤\ufe0f\u200d🔥.png'];
+    const files = Object.fromEntries(needed.map((path) => [path, path]));
+    expect((await uploadPack(node, sampleRecord(), files)).status).toBe(201);
+    const twice = { 'می\u200cخواهم.txt': 'a', 'میخواهم.txt': 'b' };
+    expect((await problemOf(uploadPack(node, sampleRecord(), twice))).detail).toContain('the same file');
   });
 
   test('and so are two that differ only in ẞ, in an upload, a plain ZIP and a draft', async () => {
