@@ -20,6 +20,7 @@ import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.t
 /** A list names its parts, a part its files: each is far smaller. */
 const MAX_BYTES = 67_108_864;
 const MAX_HEADER_BYTES = 65_536;
+const MAX_KEY_CHARACTERS = 1_000;
 const NEXT = /^files\/next-[0-9a-f]{64}$/;
 
 /** What the list of a copy says, and what is wrong with the list itself. */
@@ -85,10 +86,21 @@ async function keysIn(target: CopyTarget, state: string): Promise<string[]> {
     const stream = await target.read(path, undefined, { start: 0, end: MAX_HEADER_BYTES - 1 });
     if (!stream) continue;
     const [line = ''] = (await buffer(stream)).toString().split('\n', 1);
-    const key = /"key":("[^"\\]{1,1000}")/.exec(line)?.[1];
-    if (key !== undefined) keys.push(JSON.parse(key) as string);
+    const key = keyOf(line);
+    if (key !== undefined) keys.push(key);
   }
   return keys;
+}
+
+/** Returns the key that a line names, read as the records and the claim are read. */
+function keyOf(line: string): string | undefined {
+  try {
+    const { key } = Object(JSON.parse(line)) as { key?: unknown };
+    return typeof key === 'string' && key.length <= MAX_KEY_CHARACTERS ? key : undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
-import { type ListedFile, parseLines, partPath } from '../../shared/proof/fileList.ts';
+import { LIST, type ListedFile, parseLines, partPath } from '../../shared/proof/fileList.ts';
 import { ifValid } from '../../shared/proof/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/tree.ts';
 import { type Claim, type ClaimId, decide, type Verdict } from '../../shared/proof/verdict.ts';
@@ -117,6 +117,11 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
       const { head, released } = await readDump(chunks, expected);
       result.head = head;
       result.released = released;
+      // Else a stranger could sign the checkpoint beside the node, and the list alone.
+      if (list.state === 'valid' && list.key !== head.verifierKey) {
+        list.isComplete = false;
+        result.damaged.push(LIST);
+      }
     } catch (error) {
       if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
       result.invalid = error;

@@ -6,8 +6,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { TileDigests } from '../../server/copies/verifyCopy.ts';
 import { nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
+import { linesOf, parseLines } from '../../shared/proof/fileList.ts';
 import { noteBody } from '../../shared/proof/signedNote.ts';
-import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addEntries } from './manyEntries.ts';
@@ -159,22 +160,54 @@ describe('restore', () => {
     });
   });
 
-  test('takes a list for none that somebody signed who signed the checkpoint too', async () => {
-    const claim = await readFile(inPlace('strongroom.json'), 'utf8');
+  /**
+   * A stranger with a key of the same name signs the checkpoint beside the node, and a list of his own that has the files
+   * as they are now. `hide` writes the header of the state another way.
+   */
+  async function forgeList(hide: (state: string) => string): Promise<void> {
+    const read = (path: string) => readFile(inPlace(path), 'utf8');
+    const claim = await read('strongroom.json');
     const { key, node: name } = JSON.parse(claim) as { key: string; node: string };
     const stranger = nodeKeyOf(name, privateKeyOfSeed(new Uint8Array(32).fill(7)));
-    const lineOver = (note: string) => signNote(stranger, noteBody(note)).split('\n\n').at(-1) ?? '';
-    const [checkpoint, list, state] = await Promise.all(
-      ['checkpoint', 'files/list', 'state/1.jsonl'].map((path) => readFile(inPlace(path), 'utf8')),
-    );
-    const both = `${checkpoint}${lineOver(checkpoint ?? '')}`;
+    const checkpoint = await read('checkpoint');
+    const both = `${checkpoint}${signNote(stranger, noteBody(checkpoint)).split('\n\n').at(-1)}`;
     await writeFile(inPlace('checkpoint'), both);
-    await writeFile(inPlace('files/list'), `${noteBody(list ?? '')}\n${lineOver(list ?? '')}`);
-    const [before, after] = [JSON.stringify(checkpoint), JSON.stringify(both)];
-    await writeFile(inPlace('state/1.jsonl'), (state ?? '').replace(before, after));
     await writeFile(inPlace('strongroom.json'), claim.replace(key, stranger.verifierKey));
-    expect(await restoredJson()).toMatchObject({ code: 1, said: { ok: false, list: 'invalid', objects: 2 } });
-  });
+    const state = (await read('state/1.jsonl')).replace(JSON.stringify(checkpoint), JSON.stringify(both));
+    await writeFile(inPlace('state/1.jsonl'), hide(otherTime(state)));
+    let list = noteBody(await read('files/list'));
+    for (const [part = ''] of list.matchAll(/files\/[0-9a-f]{64}/g)) {
+      const files = parseLines(await read(part));
+      const lines = await Promise.all(
+        files.map(async ({ path }) => ({ path, sha256: sha256Of(await readFile(inPlace(path))) })),
+      );
+      const text = linesOf(lines);
+      await rm(inPlace(part));
+      await writeFile(inPlace(`files/${sha256Of(text)}`), text);
+      list = list.replaceAll(part.slice('files/'.length), sha256Of(text));
+    }
+    await writeFile(inPlace('files/list'), signNote(stranger, list));
+  }
+
+  test.each([
+    ['as nodes write it', (state: string) => state],
+    ['with blanks', (state: string) => state.replace('"key":', '"key" : ')],
+    ['with escapes', (state: string) => state.replace('"key":', '"k\\u0065y":')],
+  ])(
+    'and verify take a list for none that a second signer of the checkpoint signed; header %s',
+    async (_, hide) => {
+      await forgeList(hide);
+      const { code, stdout } = await runHere(['verify', place, '--json']);
+      expect([code, JSON.parse(stdout)]).toMatchObject([
+        1,
+        { ok: false, verdict: 'altered', damaged: expect.arrayContaining(['files/list']) },
+      ]);
+      expect(await restoredJson()).toMatchObject({
+        code: 1,
+        said: { ok: false, list: 'invalid', objects: 2 },
+      });
+    },
+  );
 });
 
 describe('what is no regular file', () => {
