@@ -102,7 +102,7 @@ export function pathConflicts(paths: readonly string[]): PathConflict[] {
   return conflictsOf(paths, foldedPath);
 }
 
-/** Finds what `pathConflicts` does among the files of a new pack, and paths that differ only in ẞ. */
+/** Finds what `pathConflicts` does among the files of a new pack, and paths that differ only in ẞ or in joiners. */
 export function newPathConflicts(paths: readonly string[]): PathConflict[] {
   return conflictsOf(paths, foldedNewPath);
 }

@@ -81,8 +81,8 @@ export function requireNewPaths(
       ? []
       : [{ path: pointerTo(path), message: `${shownPath(path)}: ${message}` }];
   });
-  // Beyond the conflicts of any pack, which the schema finds, only those of this letter are new.
-  const conflicts = paths.some((path) => path.includes('ẞ')) ? newPathConflicts(paths) : [];
+  // Beyond the conflicts of any pack, which the schema finds, only those of these characters are new.
+  const conflicts = paths.some((path) => /[ẞ\u200c\u200d]/.test(path)) ? newPathConflicts(paths) : [];
   for (const { index, other } of conflicts) {
     const [path = '', same = ''] = [paths[index], paths[other]];
     const message = `${shownPath(path)} and ${shownPath(same)} are the same file on some systems. Rename one of them.`;
