@@ -1,11 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, jsonOf, textOf } from './client.ts';
 import type { Dice } from './dice.ts';
+import { markersInFolder } from './markers.ts';
 import type { Held, Kept } from './model.ts';
 import { readCheckpoint, requireConsistent } from './proofs.ts';
-import { markersIn, tracesIn } from './traces.ts';
 import { visit } from './visitor.ts';
 import type { World } from './world.ts';
 
@@ -202,15 +202,9 @@ export async function requireDisk(world: World): Promise<void> {
   const released = model.released();
   const isDatabaseClean = released.size > 0 && (await untilCleaned(world));
   await world.stop();
-  if (released.size > 0)
-    for await (const file of filesIn(world.data)) {
-      if (!isDatabaseClean && file.includes('strongroom.db')) continue;
-      const found = tracesIn(await readFile(file), released);
-      world.check(
-        found.length === 0,
-        () => `${file.slice(world.data.length)} has the released ${found.join()}.`,
-      );
-    }
+  const isSearched = (path: string) => isDatabaseClean || !path.includes('strongroom.db');
+  const found = await markersInFolder(world.data, released, { isSearched });
+  world.check(found.length === 0, () => `The data folder has the released ${JSON.stringify(found)}.`);
   const left = await readdir(join(world.data, 'tmp')).catch(() => []);
   await world.start();
   world.check(left.length === 0, () => `Files are left in tmp: ${left.join()}.`);
@@ -234,19 +228,7 @@ export async function requirePublicCopies(world: World): Promise<void> {
     const hidden = [...model.hidden()].filter(
       (marker) => (model.hiddenSince.get(marker) ?? 0) <= copy.syncedAt,
     );
-    if (hidden.length === 0) continue;
-    const sought = new Set(hidden);
-    for await (const file of filesIn(copy.place)) {
-      const found = [...markersIn(await readFile(file))].filter((marker) => sought.has(marker));
-      world.check(
-        found.length === 0,
-        () => `The public copy shows ${found.join()} in ${file.slice(copy.place?.length)}.`,
-      );
-    }
+    const found = await markersInFolder(copy.place, hidden);
+    world.check(found.length === 0, () => `The public copy shows ${JSON.stringify(found)}.`);
   }
-}
-
-async function* filesIn(folder: string): AsyncGenerator<string> {
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) yield join(entry.parentPath, entry.name);
 }

@@ -1,289 +1,99 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
 import Database from 'better-sqlite3';
-import { CITATION_FORMATS, DESCRIPTOR_FORMATS, WEB_FORMATS } from '../../shared/archive/citation.ts';
-import { mementoTimestamp } from '../../shared/collection/captures.ts';
-import { pathOf, type RouteSpec } from '../../shared/routes/route.ts';
-import { ROUTE_SPECS, type RouteName } from '../../shared/routes.ts';
-import { everythingIn } from './everythingIn.ts';
+import type { Dice } from './dice.ts';
 
 /*
- * Every byte string that a test puts into an archive carries a marker: a word of its own. Afterwards everything that a
- * visitor can get, and every file, is searched for the markers of what is withheld or was released.
+ * Every byte string that a test puts into an archive carries a marker: a word of its own. Afterwards everything that
+ * others can get, and every file, is searched for the markers of what is withheld or was released.
  */
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
-const LENGTH = 24;
-/** The index of texts stores only the end of a word whose beginning is that of the word before it. */
-const TRACE = 14;
+const LETTERS = 8;
+/** The letters that an index of texts may leave out: those that a word has in common with the word before it. */
+const SHARED = 4;
 
-/** Makes markers: words of letters that are one word for the index of texts, and occur nowhere else. */
-export class MarkerMint {
-  readonly #random: () => number;
-
-  /** @param random returns numbers from 0 to below 1, such as `seededRandom` */
-  constructor(random: () => number) {
-    this.#random = random;
-  }
-
-  next(): string {
-    return Array.from({ length: LENGTH }, () => LETTERS[Math.floor(this.#random() * LETTERS.length)]).join(
-      '',
-    );
-  }
+/** Returns a word of 13 letters that is one word for the index of texts, and occurs nowhere else. */
+export function newMarker(dice: Pick<Dice, 'letters'>): string {
+  const letters = dice.letters(LETTERS);
+  // Its end has all of its letters, so that it is found by its end, too.
+  return letters + letters.slice(0, SHARED + 1);
 }
 
-/** What of a marker must not be in a file either: enough of it to be found where SQLite shortens words. */
-export function traceOf(marker: string): string {
-  return marker.slice(-TRACE);
+/** Returns a function that finds markers in a text, also those that are in it only by their ends if `cut`. */
+export function finderOf(markers: Iterable<string>, { cut = false } = {}): (text: string) => string[] {
+  const known = new Map([...markers].map((marker) => [cut ? marker.slice(SHARED) : marker, marker]));
+  if (known.size === 0) return () => [];
+  const search = new RegExp([...known.keys()].join('|'), 'g');
+  return (text) => [...new Set(text.match(search))].map((found) => known.get(found) ?? found);
 }
 
-/** Where a marker was found: the address or the path, with the route if it is an address. */
-export interface Sighting {
-  marker: string;
-  route: RouteName | 'file';
-  at: string;
-}
-
-/** Gets an address of a node as a visitor, without any credentials. */
-export type Get = (address: string) => Promise<Response>;
-
-/** What names things in an archive, as its dump says. */
-export interface Names {
-  /** The ids by their prefix, such as `pk`. */
-  ids: ReadonlyMap<string, readonly string[]>;
-  events: readonly string[];
-  retrievals: readonly string[];
-  digests: readonly string[];
-  paths: readonly string[];
-  nodes: readonly string[];
-  /** The moments at which an address was observed. */
-  mementos: readonly (readonly [time: string, url: string])[];
-}
-
-/** Reads what there is in an archive from its public dump. */
-export async function namesIn(get: Get): Promise<Names> {
-  const dump = await (await get('/api/dump.jsonl')).text();
-  const ids = new Map<string, Set<string>>();
-  for (const [id, prefix = ''] of dump.matchAll(/\b([a-z]{2})_[0-9a-f]{20}\b/g))
-    ids.set(prefix, (ids.get(prefix) ?? new Set()).add(id));
-  const lines = dump
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as DumpedLine);
-  const kind = (name: string) => lines.filter((line) => line.kind === name);
-  const retrievals = kind('retrieval');
-  const bytes = ['pack', 'retrieval', 'page_capture', 'hand_in'].flatMap(kind);
-  const urls = retrievals.flatMap(({ url, observed_at, original_observed_at }) =>
-    url && observed_at ? [[mementoTimestamp(original_observed_at ?? observed_at), url] as const] : [],
-  );
-  return {
-    ids: new Map([...ids].map(([prefix, each]) => [prefix, [...each]])),
-    events: kind('event').map(({ id }) => String(id)),
-    retrievals: retrievals.map(({ id }) => String(id)),
-    digests: [...new Set(bytes.flatMap((line) => JSON.stringify(line).match(/\b[0-9a-f]{64}\b/g) ?? []))],
-    paths: [...new Set(kind('pack').flatMap(({ record }) => (record?.files ?? []).map(({ path }) => path)))],
-    nodes: kind('node').flatMap(({ path }) => path ?? []),
-    mementos: [...new Map(urls.map((each) => [each.join(' '), each])).values()],
+/** Returns the text of a body and of everything that is compressed or encoded in it. */
+export function everythingIn(body: Buffer): string {
+  const texts = [body.toString('latin1')];
+  const unpack = (start: Buffer, read: (at: number) => string) => {
+    for (let at = body.indexOf(start); at !== -1; at = body.indexOf(start, at + 1)) texts.push(read(at));
   };
-}
-
-interface DumpedLine {
-  kind: string;
-  id?: string | number;
-  path?: string;
-  url?: string;
-  observed_at?: string;
-  original_observed_at?: string | null;
-  record?: { files?: { path: string }[] };
-}
-
-/** What names the things of each part of the interface, by the beginning of its addresses. */
-const IDS_AT: readonly (readonly [start: string, names: (names: Names) => readonly string[]])[] = [
-  ['/api/packs/', (names) => names.ids.get('pk') ?? []],
-  ['/api/studies/', (names) => names.ids.get('st') ?? []],
-  ['/api/sources/', (names) => names.ids.get('so') ?? []],
-  ['/archive/pages/', (names) => names.ids.get('pg') ?? []],
-  ['/api/findings/', (names) => names.ids.get('fi') ?? []],
-  ['/api/cases/', (names) => names.ids.get('ca') ?? []],
-  ['/api/ledger/timestamps/', (names) => names.ids.get('ts') ?? []],
-  ['/api/events/', (names) => names.events],
-  ['/api/retrievals/', (names) => names.retrievals],
-  [
-    '/api/items/',
-    ({ ids, events, digests }) => [
-      ...['pk', 'st', 'fi', 'ca', 'so', 'pg'].flatMap((prefix) => ids.get(prefix) ?? []),
-      ...events,
-      ...digests,
-    ],
-  ],
-  ['/pair/', () => []],
-];
-
-function idsOf(path: string, names: Names): readonly string[] {
-  const found = IDS_AT.find(([start]) => path.startsWith(start));
-  if (!found) throw new Error(`Say in test/simulate/markers.ts what {id} of ${path} is.`);
-  return found[1](names);
-}
-
-/** What fills the other parameters of an address. */
-const PARAMETERS: Readonly<Record<string, (names: Names) => readonly string[]>> = {
-  sha256: ({ digests }) => digests,
-  part: () => ['picture', 'text', 'document', 'thumbnail'],
-  path: ({ paths, nodes }) => [...paths, ...nodes],
-  url: ({ mementos }) => [...new Set(mementos.map(([, url]) => url))],
-  tile: () => ['0/000', 'entries/000'],
-  name: () => ['1.xml'],
-};
-
-const CITATIONS = Object.keys({ ...CITATION_FORMATS, ...WEB_FORMATS, ...DESCRIPTOR_FORMATS });
-
-/** The queries with which a route tells most. */
-const QUERIES: Partial<Record<RouteName, readonly string[]>> = {
-  listPacks: ['parts=true&limit=500'],
-  listEvents: ['summaries=true&limit=500', 'format=csv'],
-  listFindings: ['limit=500', 'format=csv', 'format=jsonld'],
-  readCitation: ['', ...CITATIONS.map((format) => `format=${format}`)],
-  readLinkset: ['format=json', 'format=text'],
-  readStudyTable: ['', 'format=csv'],
-  harvest: ['verb=ListRecords&metadataPrefix=oai_dc', 'verb=ListRecords&metadataPrefix=oai_datacite'],
-  exportWarc: ['', 'gzip=true'],
-};
-
-/** Routes whose addresses name several things at once. Two of a kind are compared with the next one only. */
-const ADDRESSES: Partial<Record<RouteName, (names: Names, markers: readonly string[]) => string[]>> = {
-  searchTexts: (_names, markers) =>
-    markers.flatMap((marker) => [`/api/search?q=${marker}`, `/api/search?q=${marker.slice(0, 12)}*`]),
-  lookUpDigests: ({ digests }) => digests.map((sha256) => `/api/lookup?sha256=${sha256}`),
-  comparePacks: ({ ids }) =>
-    pairs(ids.get('pk') ?? []).map(([one, other]) => `/api/packs/${one}/compare?with=${other}`),
-  comparePackFiles: ({ ids, paths }) =>
-    pairs(ids.get('pk') ?? []).flatMap(([one, other]) =>
-      paths.map((path) => `/api/packs/${one}/compare/file?with=${other}&path=${encodeURIComponent(path)}`),
-    ),
-  comparePages: ({ ids }) =>
-    pairs(ids.get('pg') ?? []).map(([one, other]) => `/archive/pages/${one}/compare/${other}`),
-  readMemento: ({ mementos }) => mementos.map(([time, url]) => `/memento/${time}/${url}`),
-  readTimeGate: ({ mementos }) => mementos.map(([, url]) => `/timegate/${url}`),
-};
-
-function pairs(ids: readonly string[]): [one: string, other: string][] {
-  return ids.slice(1).map((id, index) => [id, ids[index] ?? '']);
-}
-
-/** Routes whose answers do not end. `streamedTo` reads them. */
-const STREAMS: ReadonlySet<RouteName> = new Set<RouteName>(['streamEvents']);
-
-/**
- * Returns every address that a visitor may get, by route. A new route is in it, too: if it has a parameter that is not
- * filled in here, this throws.
- *
- * @param markers what is searched for
- */
-export function visitorAddresses(names: Names, markers: readonly string[]): Map<RouteName, string[]> {
-  const routes = (Object.entries(ROUTE_SPECS) as [RouteName, RouteSpec][]).filter(
-    ([name, { method, access }]) =>
-      method === 'GET' && (access === 'read' || access === 'open') && !STREAMS.has(name),
-  );
-  return new Map(
-    routes.map(([name, spec]) => [
-      name,
-      ADDRESSES[name]?.(names, markers) ?? filledIn(spec.path, names, QUERIES[name] ?? ['']),
-    ]),
-  );
-}
-
-function filledIn(path: string, names: Names, queries: readonly string[]): string[] {
-  let filled: Record<string, string>[] = [{}];
-  for (const [, parameter = ''] of path.matchAll(/\{\+?(\w+)\}/g)) {
-    const values = parameter === 'id' ? idsOf(path, names) : PARAMETERS[parameter]?.(names);
-    if (!values) throw new Error(`Say in test/simulate/markers.ts what {${parameter}} of ${path} is.`);
-    filled = filled.flatMap((others) => values.map((value) => ({ ...others, [parameter]: value })));
+  unpack(GZIP, (at) => tried(() => gunzipSync(body.subarray(at))));
+  for (const start of ZLIB) unpack(start, (at) => tried(() => inflateSync(body.subarray(at))));
+  unpack(LOCAL_FILE, (at) => zipped(body, at));
+  for (const [encoded] of texts.join('\n').matchAll(/[A-Za-z0-9+/]{16,}={0,2}/g)) {
+    const bytes = Buffer.from(encoded, 'base64');
+    texts.push(bytes.toString('latin1'));
+    if (bytes.indexOf(GZIP) === 0) texts.push(tried(() => gunzipSync(bytes)));
+    if (encoded.length >= 40 && encoded.length < 200_000)
+      texts.push(tried(() => brotliDecompressSync(bytes)));
   }
-  return filled.flatMap((params) => {
-    const { url } = params;
-    const address =
-      url === undefined ? pathOf(path, params) : pathOf(path.replace('{+url}', ''), params) + url;
-    return queries.map((query) => (query ? `${address}?${query}` : address));
-  });
+  return texts.join('\n');
 }
 
-/** Requests that are sent at once. */
-const AT_ONCE = 8;
+const GZIP = Buffer.from([0x1f, 0x8b]);
+/** The beginnings of what zlib compresses, as in PDF and in the database. */
+const ZLIB = [0x01, 0x5e, 0x9c, 0xda].map((level) => Buffer.from([0x78, level]));
+/** The signature of a local file of a ZIP. */
+const LOCAL_FILE = Buffer.from('PK\x03\x04', 'latin1');
 
-/**
- * Asks every address as a visitor and returns where the markers are. Nothing of what is withheld or was released may be
- * found. The status line, headers and the body count, and what is compressed or encoded in the body.
- *
- * @param isAllowed what may tell a marker all the same: the records, if a test puts markers into them
- */
-export async function markersShownTo(
-  get: Get,
-  markers: readonly string[],
-  { isAllowed = () => false }: { isAllowed?: (sighting: Sighting) => boolean } = {},
-): Promise<Sighting[]> {
-  if (markers.length === 0) return [];
-  const addresses = [...visitorAddresses(await namesIn(get), markers)].flatMap(([route, all]) =>
-    all.map((at) => ({ route, at })),
-  );
-  const search = new RegExp(markers.join('|'), 'g');
-  const found: Sighting[] = [];
-  const next = addresses[Symbol.iterator]();
-  const ask = async () => {
-    for (const { route, at } of next) {
-      const response = await get(at);
-      const head = JSON.stringify([...response.headers]);
-      const text = everythingIn(Buffer.from(await response.arrayBuffer()));
-      const shown = new Set(`${head}\n${text}`.match(search));
-      for (const marker of shown) found.push({ marker, route, at });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, ask));
-  return found.filter((sighting) => !isAllowed(sighting));
+/** Returns what a local file of a ZIP contains, if it is deflated; one that is stored is in the text as it is. */
+function zipped(body: Buffer, at: number): string {
+  if (at + 30 > body.length || body.readUInt16LE(at + 8) === 0) return '';
+  const start = at + 30 + body.readUInt16LE(at + 26) + body.readUInt16LE(at + 28);
+  return tried(() => inflateRawSync(body.subarray(start), { finishFlush: 2 }));
 }
 
-/** Returns what the stream of events says of everything up to the newest event. */
-export async function streamedTo(get: (address: string, init: RequestInit) => Promise<Response>) {
-  const newest = (await (await get('/api/events?limit=1', {})).json()) as { items: { id: number }[] };
-  const last = newest.items[0]?.id;
-  if (last === undefined) return '';
-  const response = await get('/api/events/stream', { headers: { 'Last-Event-ID': '0' } });
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
-    if (text.includes(`id: ${last}\n`) && text.endsWith('\n\n')) return text;
+function tried(decompress: () => Buffer): string {
+  try {
+    return decompress().toString('latin1');
+  } catch {
+    // These bytes only looked like compressed ones.
+    return '';
   }
-  throw new Error('The stream ended.');
 }
 
 /**
- * Returns the files of a folder that hold a trace of the markers: a data folder for what was released, a copy with pages
- * or a log for what is withheld, too. What is compressed or encoded in a file is searched as well, and so is what is
- * compressed in the values of a database.
+ * Returns the files of a folder that hold markers, or their ends: a data folder for what was released, a copy with pages or
+ * a log for what is withheld, too. What is compressed or encoded in a file is searched as well, and so is what is compressed
+ * in the values of a database.
  *
  * @param isSearched which files are searched, by their path within the folder; all of them by default
  */
 export async function markersInFolder(
   folder: string,
-  markers: readonly string[],
+  markers: Iterable<string>,
   { isSearched = () => true }: { isSearched?: (path: string) => boolean } = {},
-): Promise<Sighting[]> {
-  const traces = new Map(markers.map((marker) => [traceOf(marker), marker]));
-  if (traces.size === 0) return [];
-  const search = new RegExp([...traces.keys()].join('|'), 'g');
-  const found: Sighting[] = [];
+): Promise<{ marker: string; at: string }[]> {
+  const find = finderOf(markers, { cut: true });
+  const found: { marker: string; at: string }[] = [];
+  const search = (at: string, text: string) => {
+    for (const marker of find(text)) found.push({ marker, at });
+  };
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const at = relative(folder, file);
     if (!entry.isFile() || !isSearched(at)) continue;
     const bytes = await readIfThere(file);
-    const texts = [[at, at.includes('.db') ? bytes.toString('latin1') : everythingIn(bytes)]];
-    if (entry.name === 'strongroom.db')
-      texts.push(...valuesIn(file).map(([name, text]) => [`${at}: ${name}`, text]));
-    for (const [place = at, text = ''] of texts)
-      for (const trace of new Set(text.match(search)))
-        found.push({ marker: traces.get(trace) ?? trace, route: 'file', at: place });
+    search(at, at.includes('.db') ? bytes.toString('latin1') : everythingIn(bytes));
+    if (entry.name !== 'strongroom.db') continue;
+    for (const [column, text] of valuesIn(file)) search(`${at}: ${column}`, text);
   }
   return found;
 }
@@ -297,10 +107,8 @@ function valuesIn(file: string): [column: string, text: string][] {
     const columns = database.prepare(sql).all() as { table: string; column: string }[];
     return columns.map(({ table, column }) => {
       const values = database.prepare(`SELECT "${column}" FROM "${table}"`).pluck().all();
-      return [
-        `${table}.${column}`,
-        values.map((value) => (Buffer.isBuffer(value) ? everythingIn(value) : '')).join('\n'),
-      ];
+      const texts = values.map((value) => (Buffer.isBuffer(value) ? everythingIn(value) : ''));
+      return [`${table}.${column}`, texts.join('\n')];
     });
   } finally {
     database.close();

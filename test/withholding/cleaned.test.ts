@@ -3,12 +3,12 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
 import { release } from '../copies/withheldCopies.ts';
-import { MarkerMint, markersInFolder } from '../simulate/markers.ts';
+import { Dice } from '../simulate/dice.ts';
+import { markersInFolder, newMarker } from '../simulate/markers.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, openTestNode } from '../support/node.ts';
-import { seededRandom } from '../support/seededRandom.ts';
 import { indexedText, isClean, textsFound } from './support.ts';
 
 afterEach(async () => {
@@ -16,12 +16,12 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-const mint = new MarkerMint(seededRandom(36));
+const dice = new Dice(36);
 
 test('it is not clean while somebody reads an older state from the log, and becomes clean after that', async () => {
   const clock = new ManualClock();
   const node = await openTestNode({ ...DERIVING, clock });
-  const marker = mint.next();
+  const marker = newMarker(dice);
   const sha256 = await indexedText(node, marker);
   const reader = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
   try {
@@ -43,7 +43,7 @@ test('what is released for its age is overwritten, too', async () => {
   const clock = new ManualClock();
   const web = await ScriptedWeb.open();
   const node = await openCollectingNode({}, { ...DERIVING, clock });
-  const [old, recent] = [mint.next(), mint.next()];
+  const [old, recent] = [newMarker(dice), newMarker(dice)];
   const text = (word: string) => page(`<html><body><p>A ${word} text.</p></body></html>`);
   web.script('/a', text(old), text(recent), text(recent));
   await node.watch(web.url('/a'), { keep_days: 3 });

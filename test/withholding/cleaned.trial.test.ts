@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { filesWith, release } from '../copies/withheldCopies.ts';
-import { MarkerMint, markersInFolder } from '../simulate/markers.ts';
+import { Dice } from '../simulate/dice.ts';
+import { markersInFolder, newMarker } from '../simulate/markers.ts';
 import { closeTestNodes, DERIVING, openTestNode, type TestNode } from '../support/node.ts';
-import { seededRandom } from '../support/seededRandom.ts';
 import { indexedText, isClean, textsFound } from './support.ts';
 
 /*
@@ -15,7 +15,7 @@ import { indexedText, isClean, textsFound } from './support.ts';
 
 afterEach(closeTestNodes);
 
-const mint = new MarkerMint(seededRandom(35));
+const dice = new Dice(35);
 
 function withDatabase<Result>(node: TestNode, read: (database: Database.Database) => Result): Result {
   const database = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
@@ -36,7 +36,7 @@ test.each([1, 15, 16, 17, 40])(
   'no file has a word of a released text once it is clean, with %i texts in the index',
   async (count) => {
     const node = await openTestNode(DERIVING);
-    const markers = Array.from({ length: count }, () => mint.next());
+    const markers = Array.from({ length: count }, () => newMarker(dice));
     const digests: string[] = [];
     for (const marker of markers) digests.push(await indexedText(node, marker));
     const [marker = '', last = ''] = [markers[0], markers.at(-1)];

@@ -9,7 +9,9 @@ import { addProfile, members } from '../collection/profiles/support.ts';
 import { CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { addCopy, drill, release, show, sync, withhold } from '../copies/withheldCopies.ts';
 import { addPeer, mirror } from '../peers/support.ts';
-import { MarkerMint, markersInFolder, markersShownTo, namesIn, streamedTo } from '../simulate/markers.ts';
+import { Dice } from '../simulate/dice.ts';
+import { markersInFolder, newMarker } from '../simulate/markers.ts';
+import { markersShownTo, namesIn, streamedTo } from '../simulate/visitor.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,7 +19,6 @@ import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scripte
 import { closeTestNodes, DERIVING, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { savedPage } from '../support/savedPages.ts';
-import { seededRandom } from '../support/seededRandom.ts';
 import { gzippedByRecord, response } from '../support/warcFiles.ts';
 
 /*
@@ -29,14 +30,14 @@ import { gzippedByRecord, response } from '../support/warcFiles.ts';
 const PASSPHRASE = 'correct horse battery';
 const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 
-const mint = new MarkerMint(seededRandom(20_261_128));
+const dice = new Dice(20_261_128);
 /** The markers of what visitors must not get, and of what nobody gets any more. */
 const hidden: Record<string, string> = {};
 const released: Record<string, string> = {};
 /** The markers of what visitors get. */
 const open: Record<string, string> = {};
 
-const marked = (group: Record<string, string>, name: string) => (group[name] ??= mint.next());
+const marked = (group: Record<string, string>, name: string) => (group[name] ??= newMarker(dice));
 const html = (word: string) => `<!doctype html><title>Page</title><body><p>One ${word} here.</p></body>`;
 
 let root: string;
@@ -60,8 +61,8 @@ async function answersOf(node: TestNode): Promise<Map<string, Answer>> {
   const { digests, ids, mementos } = await namesIn(get);
   const addresses = [
     ...digests.flatMap((each) => [`/api/blobs/${each}`, `/archive/${each}`, `/archive/${each}/text`]),
-    ...(ids.get('pk') ?? []).flatMap((id) => [`/api/packs/${id}/file`, `/api/packs/${id}/set/download`]),
-    ...(ids.get('pg') ?? []).flatMap((id) =>
+    ...(ids.pk ?? []).flatMap((id) => [`/api/packs/${id}/file`, `/api/packs/${id}/set/download`]),
+    ...(ids.pg ?? []).flatMap((id) =>
       ['picture', 'text', 'document'].map((part) => `/archive/pages/${id}/${part}`),
     ),
     ...mementos.map(([time, url]) => `/memento/${time}/${url}`),

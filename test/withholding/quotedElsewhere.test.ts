@@ -5,13 +5,14 @@ import { closeReceivers, WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import type { CollectingNode } from '../collection/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { release, withhold } from '../copies/withheldCopies.ts';
-import { MarkerMint, markersInFolder, markersShownTo, streamedTo } from '../simulate/markers.ts';
+import { Dice } from '../simulate/dice.ts';
+import { markersInFolder, newMarker } from '../simulate/markers.ts';
+import { markersShownTo, streamedTo } from '../simulate/visitor.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, type TestNode } from '../support/node.ts';
-import { seededRandom } from '../support/seededRandom.ts';
 import { isClean } from './support.ts';
 
 /*
@@ -25,7 +26,7 @@ afterEach(async () => {
   closeReceivers();
 });
 
-const mint = new MarkerMint(seededRandom(2_026));
+const dice = new Dice(2_026);
 const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 const titled = (title: string, body = 'Some words.') =>
   `<html><title>${title}</title><body><p>${body}</p></body></html>`;
@@ -47,7 +48,7 @@ async function withheldPage(node: CollectingNode, web: ScriptedWeb, body: string
 }
 
 test('a source is not named after a page that is withheld', async () => {
-  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
   await withheldPage(node, web, titled(`About ${marker}`));
   web.script('/second', page(titled(`About ${marker}`), HTML));
   web.script('/third', page(titled('About the weather'), HTML));
@@ -59,7 +60,7 @@ test('a source is not named after a page that is withheld', async () => {
 });
 
 test('a source that was found in a page that is withheld has no name from there', async () => {
-  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
   const follow = { kind: 'links', limit: 50, approve: true };
   const links = titled('Links', `<a href="/found">To ${marker}</a>`);
   await withheldPage(node, web, links, { follow });
@@ -70,7 +71,7 @@ test('a source that was found in a page that is withheld has no name from there'
 });
 
 test('the label of a page that is withheld is recorded without the words of the page', async () => {
-  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
   const error = titled(`404 Not Found - ${marker}`);
   web.script('/second', page(error, HTML));
   const first = await withheldPage(node, web, error);
@@ -87,7 +88,7 @@ test('the label of a page that is withheld is recorded without the words of the 
 });
 
 test('the names of the files of a set are withheld with its list, also by its verification', async () => {
-  const [node, marker] = [await openCollectingNode({}, { packBytes: 10_000 }), mint.next()];
+  const [node, marker] = [await openCollectingNode({}, { packBytes: 10_000 }), newMarker(dice)];
   const files = { [`${marker}.txt`]: Buffer.alloc(12_000, 'abc'), 'b.txt': Buffer.from('b') };
   const { manifest } = await publishedSet(node.node, files);
   const verified = async (path: 'fetch' | 'fetchAsOwner') =>
@@ -101,7 +102,7 @@ test('the names of the files of a set are withheld with its list, also by its ve
 
 test('the texts of links of a released version are gone, also if a later one was read since', async () => {
   const [web, node] = [await ScriptedWeb.open(), await openCollectingNode({}, DERIVING)];
-  const [gone, renamed, kept] = [mint.next(), mint.next(), mint.next()];
+  const [gone, renamed, kept] = [newMarker(dice), newMarker(dice), newMarker(dice)];
   const links = (same: string, ...more: string[]) =>
     titled('Links', `<a href="/same">${same}</a> ${more.join(' ')}`);
   const versions = [links(renamed, `<a href="/gone">${gone}</a>`), links(kept)];
@@ -124,7 +125,7 @@ test('the texts of links of a released version are gone, also if a later one was
 });
 
 test('a message that was sent keeps no words of bytes that were released since', async () => {
-  const [web, receiver, marker] = [await ScriptedWeb.open(), await WebhookReceiver.open(), mint.next()];
+  const [web, receiver, marker] = [await ScriptedWeb.open(), await WebhookReceiver.open(), newMarker(dice)];
   const alerting = await AlertingNode.open(DERIVING);
   const versions = ['One.', marker].map((words) => titled('Diary', words));
   web.script('/diary', ...versions.map((body) => page(body, HTML)));
@@ -141,7 +142,7 @@ test('a message that was sent keeps no words of bytes that were released since',
 });
 
 test('a page that is drawn of a document that is withheld has no title', async () => {
-  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), mint.next()];
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
   const { id } = await withheldPage(node, web, titled(`About ${marker}`));
   expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, { capture: 'page' })).status).toBe(200);
   await node.check([id]);
@@ -151,7 +152,7 @@ test('a page that is drawn of a document that is withheld has no title', async (
 
 test('the diffs of a drawn page keep no words of its document once that is released', async () => {
   const [web, node] = [await ScriptedWeb.open(), await openCollectingNode({}, DERIVING)];
-  const markers = [mint.next(), mint.next(), mint.next()];
+  const markers = [newMarker(dice), newMarker(dice), newMarker(dice)];
   // What is not shown is in the document only, whose digest is not that of the event.
   const versions = markers.map((marker, number) =>
     titled('Fees', `<b id="fee">${number}<span style="display: none">${marker}</span></b>`),

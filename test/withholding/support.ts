@@ -7,7 +7,6 @@ import {
   EVIDENCE_STYLE,
   readEvidenceStyle,
 } from '../../renderer/inlineScripts.ts';
-import { mementoTimestamp } from '../../shared/collection/captures.ts';
 import type { PageCapture, PageList } from '../../shared/collection/page.ts';
 import { imported } from '../collection/captures/support.ts';
 import { handIn } from '../collection/handedIn/support.ts';
@@ -35,13 +34,9 @@ export const SECRETS = [
   'defenestrate',
 ];
 
-/** What names the withheld bytes, by the names of the parameters. Each is asked in every route that has it. */
-export type Names = Record<string, readonly string[]>;
-
 /** An archive with secrets, before anything is withheld. */
 export interface SecretArchive {
   node: CollectingNode;
-  names: Names;
   /** What has to be withheld so that no secret is left, a target of each kind among them. */
   targets: object[];
   versions: string[];
@@ -153,18 +148,11 @@ export async function archiveWithSecrets(): Promise<SecretArchive> {
     { kind: 'finding', id: finding },
   ];
   const ownCase = await created('/manage/cases', { title: 'Case', items });
-  const retrievals = (await node.retrievals(source)).map(({ id }) => String(id));
-  const shown = pages.flatMap(({ document, text, picture }) => [document, text, picture]);
-  const files = contents.map((file) => sha256Of(file['data.csv']));
-  const moments = events.flatMap(({ observed_at, original_observed_at }) => [
-    observed_at,
-    original_observed_at ?? observed_at,
-  ]);
-  const urls = ['/notes', '/shop', '/style.css'].map((path) => web.url(path));
+  const [retrieval] = await node.retrievals(source);
   return {
     node,
     targets: [
-      { retrieval: Number(retrievals[0]) },
+      { retrieval: retrieval?.id },
       ...versions.map((sha256) => ({ sha256 })),
       { pack: older },
       { pack: newer },
@@ -181,38 +169,6 @@ export async function archiveWithSecrets(): Promise<SecretArchive> {
     study,
     finding,
     ownCase,
-    names: {
-      id: [
-        older,
-        newer,
-        source,
-        shop,
-        study,
-        finding,
-        ownCase,
-        ...retrievals,
-        ...events.map(({ id }) => String(id)),
-        ...pages.map(({ id }) => id),
-        // An object is cited by its digest.
-        versions[0] ?? '',
-      ],
-      other: pages.map(({ id }) => id),
-      part: ['picture', 'text', 'document', 'thumbnail'],
-      sha256: [
-        ...versions,
-        ...files,
-        ...shown,
-        sha256Of(style),
-        sha256Of(captured),
-        sha256Of(album),
-        ...[saved, inbox, inboxStyle].map(sha256Of),
-      ],
-      url: [...urls, elsewhere, handedIn],
-      time: [...new Set(moments.map(mementoTimestamp))],
-      path: ['data'],
-      tile: ['0/000', 'entries/000'],
-      name: ['1.xml'],
-    },
   };
 }
 

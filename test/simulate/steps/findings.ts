@@ -1,6 +1,6 @@
 import { codeOf, jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
-import { newMarker } from '../traces.ts';
+import { newMarker } from '../markers.ts';
 import type { World } from '../world.ts';
 import type { StepKind } from './step.ts';
 

@@ -4,8 +4,8 @@ import type { SetManifest } from '../../../shared/archive/set.ts';
 import { STUDY_TRANSITIONS, type StudyStatus } from '../../../shared/archive/study.ts';
 import { type Answer, codeOf, jsonOf, Violation } from '../client.ts';
 import type { Dice } from '../dice.ts';
+import { newMarker } from '../markers.ts';
 import { digestOf, type Held } from '../model.ts';
-import { newMarker } from '../traces.ts';
 import { PACK_BYTES, type World } from '../world.ts';
 import { newText, type StepKind } from './step.ts';
 

@@ -1,37 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { jsonOf, Violation } from '../client.ts';
+import { Violation } from '../client.ts';
 import { MOST, requireBytesOf } from '../invariants.ts';
-import { markersIn } from '../traces.ts';
-import type { World } from '../world.ts';
+import { finderOf } from '../markers.ts';
+import { streamedTo } from '../visitor.ts';
 import type { StepKind } from './step.ts';
-
-const STREAM_MS = 30_000;
-
-/** Reads the stream of events from its beginning, until it has one with this id. */
-async function readStream({ node }: World, last: number): Promise<string> {
-  const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), STREAM_MS);
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    const answer = await fetch(new URL('/api/events/stream', node.url), {
-      headers: { 'Last-Event-ID': '0' },
-      signal: controller.signal,
-    });
-    for await (const chunk of answer.body ?? []) {
-      text += decoder.decode(chunk as Uint8Array, { stream: true });
-      if (text.includes(`id: ${last}\n`) && text.endsWith('\n\n')) return text;
-    }
-  } catch (error) {
-    if (!controller.signal.aborted) throw error;
-  } finally {
-    clearTimeout(timer);
-    controller.abort();
-  }
-  throw new Violation(`The stream of events did not send event ${last}.`);
-}
 
 /** Reads an address over HTTPS, whatever the certificate is. */
 function overTls(url: URL): Promise<{ status: number; body: Buffer }> {
@@ -50,11 +24,7 @@ export const readerSteps = {
     can: ({ model }) => model.events.length > 0,
     run: async (world) => {
       const { model, check } = world;
-      const { items } = jsonOf<{ items: { id: number }[] }>(
-        await world.node.asVisitor('/api/events?limit=1'),
-      );
-      const last = items[0]?.id ?? 0;
-      const text = await readStream(world, last);
+      const text = await streamedTo((address, init) => fetch(new URL(address, world.node.url), init));
       const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
       check(
         ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0)),
@@ -62,8 +32,7 @@ export const readerSteps = {
       );
       const missing = model.events.filter(({ id }) => !ids.includes(id));
       check(missing.length === 0, () => `The stream left out ${missing.map(({ id }) => id).join()}.`);
-      const hidden = model.hidden();
-      const seen = [...markersIn(Buffer.from(text))].filter((marker) => hidden.has(marker));
+      const seen = finderOf(model.hidden())(text);
       check(seen.length === 0, () => `The stream shows ${seen.join()}.`);
       return `${ids.length} events`;
     },

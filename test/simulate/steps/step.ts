@@ -1,5 +1,5 @@
 import type { Dice } from '../dice.ts';
-import { newMarker } from '../traces.ts';
+import { newMarker } from '../markers.ts';
 import type { World } from '../world.ts';
 
 /** One kind of step. It updates the model as soon as something is acknowledged, because the node may be killed then. */
