@@ -6,7 +6,6 @@ import {
   type LostCopy,
   type NewCopy,
   type RestoreDrill,
-  restoreDrillSchema,
 } from '../../shared/node/copy.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -26,7 +25,6 @@ import {
   countEncrypted,
   countWithheldInTheClear,
   deleteCopy,
-  holdsWithheldKey,
   insertCopy,
   setKeptKey,
 } from '../store/sqlite/node/copies.ts';
@@ -44,6 +42,7 @@ import { markCopyLost } from './offload/markLost.ts';
 import { Offloading } from './offload/offloading.ts';
 import { versionComparer } from './pages/eventPage.ts';
 import { CopySchedule } from './schedule.ts';
+import { asCopy } from './shownCopy.ts';
 import { syncCopy } from './sync.ts';
 import {
   type AroundPlace,
@@ -452,46 +451,6 @@ function requireNotNeeded(database: ReadDatabase, id: string): void {
       'copy_needed',
       `Only this copy holds ${countOf(needed, 'offloaded object')}. Restore all to this disk first. If they cannot be read there any more, mark the copy as lost.`,
     );
-}
-
-/** A copy as the interface shows it. What it is written with stays here. */
-function asCopy(
-  row: CopyRow,
-  {
-    newest,
-    key,
-    ...known
-  }: { newest: number; key: string } & Pick<
-    Copy,
-    'has_credentials' | 'paused' | 'withheld_encrypted' | 'withheld_in_the_clear'
-  >,
-): Copy {
-  const { id, target, endpoint, region, every_minutes, public_url, added_at, synced_at, checked_at } = row;
-  return {
-    id,
-    target,
-    endpoint,
-    region,
-    every_minutes,
-    public_url,
-    added_at,
-    synced_at,
-    checked_at,
-    ...known,
-    pages: row.pages === 1,
-    has_key: row.kept_key === key,
-    has_withheld_key: holdsWithheldKey(row),
-    withheld_cleaned: row.withheld_cleaned,
-    size: row.synced_size,
-    behind: Math.max(0, newest - row.synced_size),
-    last_error: row.last_error,
-    last_drill: asDrill(row.last_drill),
-    proven: asDrill(row.proven_drill),
-  };
-}
-
-function asDrill(json: string | null): RestoreDrill | null {
-  return json === null ? null : restoreDrillSchema.parse(JSON.parse(json));
 }
 
 interface OpenCopiesConfig {

@@ -12,7 +12,8 @@ import type { Evidence } from '../../shared/proof/evidence.ts';
 import { dataIn, type EvidenceParts } from '../../shared/proof/evidencePage.ts';
 import { decide, type Verdict } from '../../shared/proof/verdict.ts';
 import { checkEvidenceData } from '../../shared/proof/verifyEvidence.ts';
-import { temporaryFolder } from '../support/node.ts';
+import { packForm, sampleRecord } from '../support/archive/packs.ts';
+import { type TestNode, temporaryFolder } from '../support/node.ts';
 
 /** Builds the script and the style of evidence files, as the build of the interface does. */
 export async function buildEvidenceParts(): Promise<EvidenceParts> {
@@ -32,6 +33,22 @@ export async function writeEvidenceParts({ script, style }: EvidenceParts): Prom
 /** Returns the data in an evidence file. */
 export function evidenceIn(html: string): Evidence {
   return JSON.parse(dataIn(html) ?? '') as Evidence;
+}
+
+/** Adds a pack with a hostile title, and returns its id. */
+export async function addPack(
+  node: TestNode,
+  files: Record<string, string | Uint8Array<ArrayBuffer>>,
+): Promise<string> {
+  const body = packForm(sampleRecord({ title: '</script><img src=x onerror=alert(1)>' }), files);
+  const response = await node.fetchAsOwner('/api/packs', { method: 'POST', body });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { id: string }).id;
+}
+
+/** Returns the data in the evidence file of a pack. */
+export async function evidenceOf(node: TestNode, pack: string): Promise<Evidence> {
+  return evidenceIn(await (await node.fetch(`/api/packs/${pack}/evidence`)).text());
 }
 
 /** Each place in a value: a member or an element. */
