@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { bagKindOf, strangerIn } from '../../shared/archive/bagFiles.ts';
+import { bagKindOf, CRATE_FILE, strangerIn } from '../../shared/archive/bagFiles.ts';
 import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
@@ -174,9 +174,16 @@ function named(source: BagSource, compared: ManifestFinding, { digests, warnings
     sha256: digests.get(name)?.get('sha256') ?? null,
     expected: algorithm === 'sha256' ? (expected ?? null) : null,
     against: manifest,
-    detail: detailOf(compared) ?? warnings.get(name) ?? null,
+    detail: detailOf(compared) ?? warnings.get(name) ?? (isDescription(source, name) ? DESCRIPTION : null),
   });
   return { name, found };
+}
+
+const DESCRIPTION = 'describes the pack to other programs; the record is what counts';
+
+/** Whether a tag file of a pack repeats what its record says, where no fingerprint covers it. */
+function isDescription({ files }: BagSource, name: string): boolean {
+  return files.has(RECORD_FILE) && (name === INFO_FILE || name === CRATE_FILE);
 }
 
 function detailOf({
