@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { holdRequests } from './support/holdRequests.ts';
+import type { NodeProcess } from './support/nodeProcess.ts';
 import { publishPack } from './support/publishPack.ts';
 import { startOver } from './support/startOver.ts';
 
@@ -13,6 +14,18 @@ const named = (name: string, text: string) => ({
   mimeType: 'application/octet-stream',
   buffer: Buffer.from(text),
 });
+
+/** Makes a case with a pack as the owner, and returns its bag. */
+async function bagOfCase({ url, token }: Pick<NodeProcess, 'url' | 'token'>, pack: string): Promise<Buffer> {
+  const made = await fetch(new URL('/manage/cases', url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ title: 'A case', items: [{ kind: 'pack', id: pack }] }),
+  });
+  expect(made.status).toBe(201);
+  const { id } = (await made.json()) as { id: string };
+  return Buffer.from(await (await fetch(new URL(`/api/cases/${id}/bag`, url))).arrayBuffer());
+}
 
 test('files are hashed in the browser and compared, also after hashing could not be started', async ({
   page,
@@ -173,5 +186,19 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await expect(checked.filter({ hasText: 'entry-1.tlog-proof' })).toContainText('is in the signed ledger.');
     await expect(checked.filter({ hasText: 'changed.tlog-proof' })).toContainText('The proof is not valid');
     await checks.accessible(page);
+  });
+  await startOver(page);
+  await test.step('the bag of a case is verified by what is in it and by its seal', async () => {
+    await page.goto('/verify');
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles([
+        { name: 'case.zip', mimeType: 'application/zip', buffer: await bagOfCase(node, pack.id) },
+      ]);
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    await expect(rows.filter({ hasText: 'the case, sealed by the key' })).toContainText(/Intact.*case\.zip/s);
+    const inCase = rows.filter({ hasText: `/data/evidence/${pack.id}.evidence.html` });
+    await expect(inCase).toContainText(/Intact.*"Levels"/s);
   });
 });
