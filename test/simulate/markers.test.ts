@@ -18,8 +18,9 @@ const text = Buffer.from(`Words before the ${marker} and after it.`);
 
 test.each<[string, Buffer]>([
   ['as they are', text],
-  ['with gzip, within other bytes', Buffer.concat([Buffer.alloc(99, 7), gzipSync(text)])],
-  ['with zlib', Buffer.concat([Buffer.from('stream\n'), deflateSync(text)])],
+  ['with gzip, within other bytes', Buffer.concat([Buffer.alloc(99, 7), gzipSync(text), Buffer.from('PK')])],
+  ['with gzip, after another member', Buffer.concat([gzipSync('A'), gzipSync(text), Buffer.from('\nend')])],
+  ['with zlib', Buffer.concat([Buffer.from('stream\n'), deflateSync(text), Buffer.from('\nendstream')])],
   ['in a ZIP', buildZip([{ name: 'a.txt', data: text, method: 8 }])],
   ['in Base64', Buffer.from(`{"content":"${text.toString('base64')}"}`)],
   ['with gzip, in Base64', Buffer.from(`"${gzipSync(text).toString('base64')}"`)],

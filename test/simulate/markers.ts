@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
+import { brotliDecompressSync, constants, inflateRawSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import type { Dice } from './dice.ts';
 
@@ -30,34 +30,48 @@ export function finderOf(markers: Iterable<string>, { cut = false } = {}): (text
 
 /** Returns the text of a body and of everything that is compressed or encoded in it. */
 export function everythingIn(body: Buffer): string {
-  const texts = [body.toString('latin1')];
-  const unpack = (start: Buffer, read: (at: number) => string) => {
-    for (let at = body.indexOf(start); at !== -1; at = body.indexOf(start, at + 1)) texts.push(read(at));
-  };
-  unpack(GZIP, (at) => tried(() => gunzipSync(body.subarray(at))));
-  for (const start of ZLIB) unpack(start, (at) => tried(() => inflateSync(body.subarray(at))));
-  unpack(LOCAL_FILE, (at) => zipped(body, at));
+  const texts = [body.toString('latin1'), ...inflatedIn(body)];
   for (const [encoded] of texts.join('\n').matchAll(/[A-Za-z0-9+/]{16,}={0,2}/g)) {
     const bytes = Buffer.from(encoded, 'base64');
-    texts.push(bytes.toString('latin1'));
-    if (bytes.indexOf(GZIP) === 0) texts.push(tried(() => gunzipSync(bytes)));
+    texts.push(bytes.toString('latin1'), ...inflatedIn(bytes));
     if (encoded.length >= 40 && encoded.length < 200_000)
       texts.push(tried(() => brotliDecompressSync(bytes)));
   }
   return texts.join('\n');
 }
 
-const GZIP = Buffer.from([0x1f, 0x8b]);
-/** The beginnings of what zlib compresses, as in PDF and in the database. */
-const ZLIB = [0x01, 0x5e, 0x9c, 0xda].map((level) => Buffer.from([0x78, level]));
-/** The signature of a local file of a ZIP. */
-const LOCAL_FILE = Buffer.from('PK\x03\x04', 'latin1');
+/** The beginnings of what is deflated, and the length of the header that each begins. What follows the end is no matter. */
+const DEFLATED: readonly (readonly [start: Buffer, headerOf: (body: Buffer, at: number) => number])[] = [
+  [Buffer.from([0x1f, 0x8b, 8]), gzipHeader],
+  // What zlib compresses, as in PDF and in the database.
+  ...[0x01, 0x5e, 0x9c, 0xda].map((level) => [Buffer.from([0x78, level]), () => 2] as const),
+  // A local file of a ZIP. One that is stored is in the text as it is.
+  [
+    Buffer.from('PK\x03\x04', 'latin1'),
+    (body, at) => (at + 30 > body.length ? 30 : 30 + body.readUInt16LE(at + 26) + body.readUInt16LE(at + 28)),
+  ],
+];
 
-/** Returns what a local file of a ZIP contains, if it is deflated; one that is stored is in the text as it is. */
-function zipped(body: Buffer, at: number): string {
-  if (at + 30 > body.length || body.readUInt16LE(at + 8) === 0) return '';
-  const start = at + 30 + body.readUInt16LE(at + 26) + body.readUInt16LE(at + 28);
-  return tried(() => inflateRawSync(body.subarray(start), { finishFlush: 2 }));
+/** Optional parts of the header of a gzip member (RFC 1952, 2.3.1). */
+const [HAS_CRC, HAS_EXTRA, HAS_NAME, HAS_COMMENT] = [2, 4, 8, 16];
+
+function gzipHeader(body: Buffer, at: number): number {
+  const flags = body[at + 3] ?? 0;
+  let length = 10;
+  if (flags & HAS_EXTRA && at + 12 <= body.length) length += 2 + body.readUInt16LE(at + 10);
+  for (const flag of [HAS_NAME, HAS_COMMENT])
+    if (flags & flag) length = Math.max(0, body.indexOf(0, at + length) - at) + 1;
+  return length + (flags & HAS_CRC ? 2 : 0);
+}
+
+function inflatedIn(body: Buffer): string[] {
+  const texts: string[] = [];
+  for (const [start, headerOf] of DEFLATED)
+    for (let at = body.indexOf(start); at !== -1; at = body.indexOf(start, at + 1)) {
+      const data = body.subarray(at + headerOf(body, at));
+      texts.push(tried(() => inflateRawSync(data, { finishFlush: constants.Z_SYNC_FLUSH })));
+    }
+  return texts;
 }
 
 function tried(decompress: () => Buffer): string {

@@ -109,7 +109,9 @@ async function fill(node: CollectingNode, web: ScriptedWeb): Promise<void> {
   await withhold(own, { retrieval: again.retrieval });
   await show(own, { retrieval: again.retrieval });
 
-  const script = `fetch('/word').then((r) => r.text()).then((word) => document.body.append(word))`;
+  const sent = `fetch('/sent', { method: 'POST', body: '${marked(hidden, 'sent by a page')}' })`;
+  web.script('/sent', page('Thank you.'));
+  const script = `${sent}; fetch('/word').then((r) => r.text()).then((word) => document.body.append(word))`;
   web.script(
     '/drawn',
     page(`<!doctype html><title>Page</title><body><script>${script}</script></body>`, HTML),

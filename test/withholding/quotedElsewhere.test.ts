@@ -12,7 +12,8 @@ import { sha256Of } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, DERIVING, type TestNode } from '../support/node.ts';
+import { closeTestNodes, DERIVING, openTestNode, type TestNode } from '../support/node.ts';
+import { giveOlderSchema } from '../support/olderSchema.ts';
 import { isClean } from './support.ts';
 
 /*
@@ -174,4 +175,37 @@ test('the diffs of a drawn page keep no words of its document once that is relea
   await isClean(node.node);
   expect(await holding()).toEqual([]);
   expect((await diffs()).map(({ status }) => status)).toEqual([410, 410]);
+});
+
+test('what a page has sent is withheld with it, also if it is drawn of a document that is withheld', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
+  const post = (word: string) =>
+    `<script>fetch('/post', { method: 'POST', body: 'sent ' + '${word}' })</script>`;
+  const document = titled('Form', post(marker));
+  web.script('/form', page(document, HTML));
+  // What it was answered is also that of others, so that the request is in their files.
+  web.script('/post', page('Thank you.'));
+  const { id } = await node.watch(web.url('/form'), { capture: 'page' });
+  await node.check([id]);
+  const { items } = await node.read<PageList>(`/archive/pages?source=${id}`);
+  expect(await seen(node.node, marker)).toContain(`/archive/${sha256Of(`sent ${marker}`)}`);
+  await withhold(node.node, { page: items[0]?.id });
+  expect(await seen(node.node, marker)).toEqual([]);
+  const other = newMarker(dice);
+  web.script('/other', page(titled('Form', post(other)), HTML));
+  const later = await node.watch(web.url('/other'));
+  await node.check([later.id]);
+  await withhold(node.node, { sha256: sha256Of(titled('Form', post(other))) });
+  await node.node.sendJson('PATCH', `/manage/sources/${later.id}`, { capture: 'page' });
+  await node.check([later.id]);
+  expect(web.requests('/post')).toHaveLength(2);
+  expect(await seen(node.node, other)).toEqual([]);
+  // An earlier version left it open.
+  await node.node.close();
+  const sent = [marker, other].map((word) => `'${sha256Of(`sent ${word}`)}'`);
+  const { dataFolder } = node.node;
+  await giveOlderSchema(dataFolder, 66, `DELETE FROM withheld_objects WHERE sha256 IN (${sent.join()})`);
+  const updated = await openTestNode({ dataFolder });
+  expect(await seen(updated, marker)).toEqual([]);
+  expect(await seen(updated, other)).toEqual([]);
 });

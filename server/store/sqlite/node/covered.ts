@@ -35,9 +35,17 @@ const isOfPageSql = (part: string) => `
   ${part}.sha256 IS NOT NULL AND (${part}.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
     WHERE other.sha256 = ${part}.sha256 AND other.source_key <> ${part}.source_key AND other.id <= $known))`;
 
+/** The digest of what a part of a page has sent. */
+const sentBy = (part: string) => `${part}.request -> 'body' ->> 'sha256'`;
+
+/** The condition that what a part of a page has sent is withheld with the page: that no other source brought the same. */
+const isSentByPageSql = (part: string) => `
+  ${part}.request IS NOT NULL AND ${sentBy(part)} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
+    WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known)`;
+
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
- * showed and with its parts, except those that other sources have. So is every other page that was drawn from that object.
+ * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from that object.
  * What was handed in is covered with its file, its document and its parts, except those that others observed, too.
  *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
@@ -69,6 +77,8 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
   UNION
   SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
   UNION
+  SELECT ${sentBy('r')} FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isSentByPageSql('r')}
+  UNION
   SELECT file FROM handed_in
   UNION
   SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.id = h.retrieval
@@ -94,13 +104,19 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
 export function coverPage(database: WriteDatabase, entry: number): void {
   run(
     database,
-    `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT part.sha256, held.withholding FROM page_captures p
-     JOIN retrievals document ON document.id = p.retrieval
-     JOIN withheld_objects held ON held.sha256 = document.sha256
-     JOIN retrievals part ON part.part_of = p.id
-     WHERE p.ledger_entry = $entry AND ${isOfPageSql('part')}
-       AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = part.sha256 AND r.ledger_entry < $entry)`,
+    `WITH parts AS (
+       SELECT part.*, held.withholding FROM page_captures p
+       JOIN retrievals document ON document.id = p.retrieval
+       JOIN withheld_objects held ON held.sha256 = document.sha256
+       JOIN retrievals part ON part.part_of = p.id
+       WHERE p.ledger_entry = $entry
+     )
+     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+     SELECT sha256, withholding FROM (
+       SELECT part.sha256, part.withholding FROM parts part WHERE ${isOfPageSql('part')}
+       UNION SELECT ${sentBy('part')}, part.withholding FROM parts part WHERE ${isSentByPageSql('part')}
+     ) AS covered
+     WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
     { entry, known: lastCoveredBy(database, entry) },
   );
 }

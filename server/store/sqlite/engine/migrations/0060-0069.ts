@@ -196,6 +196,25 @@ CREATE INDEX packs_that_are_no_parts ON packs (ledger_entry) WHERE part_of IS NU
 `,
 };
 
+/**
+ * What a page has sent is withheld with it, as `covered.ts` says. A page that is withheld already has at least one object
+ * that it showed among the withheld ones.
+ */
+const sentIsWithheld: Migration = {
+  number: 67,
+  sql: `
+INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+SELECT part.request -> 'body' ->> 'sha256', held.withholding FROM withheld_objects held
+JOIN retrievals shown ON shown.sha256 = held.sha256 AND shown.part_of IS NOT NULL AND shown.status IS NULL
+JOIN page_captures p ON p.id = shown.part_of
+JOIN retrievals part ON part.part_of = p.id AND part.request -> 'body' ->> 'sha256' IS NOT NULL
+WHERE NOT EXISTS (SELECT 1 FROM retrievals other WHERE other.sha256 = part.request -> 'body' ->> 'sha256'
+    AND other.source_key <> part.source_key AND other.id <= coalesce((SELECT last FROM retrieval_batches
+      WHERE ledger_entry <= max(held.withholding, p.ledger_entry) ORDER BY ledger_entry DESC LIMIT 1), 0))
+  AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = part.request -> 'body' ->> 'sha256');
+`,
+};
+
 export const MIGRATIONS_60_TO_69: readonly Migration[] = [
   pagesAreCoveredByCode,
   peerWords,
@@ -203,4 +222,5 @@ export const MIGRATIONS_60_TO_69: readonly Migration[] = [
   sessionKeys,
   quotationsAreForgotten,
   packsToHarvest,
+  sentIsWithheld,
 ];
