@@ -12,7 +12,7 @@ import { keyNameOf } from '../ledger/nodeKey.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
 import { DumpError, dumpStatement, splitLines } from './dumpFile.ts';
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES, KINDS_OF_FORMAT } from './kinds/kinds.ts';
+import { DUMP_FORMAT, DUMP_KINDS, KINDS } from './kinds/kinds.ts';
 
 const headerLine = line('header', {
   format: z.int(),
@@ -136,23 +136,24 @@ export class NamedObjects {
   }
 }
 
+/** The position of the ledger entries among the kinds. What comes after them must be recorded by them. */
+const ENTRIES = DUMP_KINDS.indexOf('entry');
+
 class DumpCheck {
   readonly #archive = new DumpedArchive();
   readonly #header: Pick<DumpHead, 'format' | 'node' | 'verifierKey' | 'checkpoint'>;
-  readonly #kinds: string[];
   readonly #counts = new Map<string, number>();
   /** The position of the previous line's kind among the kinds, and the value by which its lines are ordered. */
   #kind = 0;
   #order: number | string = Number.NEGATIVE_INFINITY;
-  readonly #entries: number;
   #isSigned = false;
 
   constructor(value: Record<string, unknown>) {
     if (value.kind !== 'header') throw new DumpError('This is not a dump: it does not begin with a header.');
     const { format } = value;
-    if (format !== DUMP_FORMAT && format !== FORMAT_WITHOUT_BATCHES) {
+    if (format !== DUMP_FORMAT) {
       throw new DumpError(
-        `This dump has ${format === undefined ? 'no format' : `format ${JSON.stringify(format)}`}; this Strongroom reads ${FORMAT_WITHOUT_BATCHES} and ${DUMP_FORMAT}.`,
+        `This dump has ${format === undefined ? 'no format' : `format ${JSON.stringify(format)}`}; this Strongroom reads ${DUMP_FORMAT}.`,
       );
     }
     const { node, key, checkpoint } = at(1, () => checkBody(headerLine, value));
@@ -160,19 +161,17 @@ class DumpCheck {
     // A key signs the checkpoints of the node that it names.
     if (this.#header.checkpoint.origin !== node || keyNameOf(key) !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
-    this.#kinds = Object.keys(KINDS_OF_FORMAT[format] ?? {});
-    this.#entries = this.#kinds.indexOf('entry');
   }
 
   /** Checks a line and returns its kind. */
   line(value: Record<string, unknown>, number: number): DumpKind {
     const name = String(value.kind);
-    const position = this.#kinds.indexOf(name);
-    const kind = KINDS_OF_FORMAT[this.#header.format]?.[name];
+    const position = DUMP_KINDS.indexOf(name);
+    const kind = KINDS[name];
     if (position < 0 || !kind)
       throw new DumpError(`a dump of this format has no line of the kind ${JSON.stringify(name)}.`, number);
     if (position < this.#kind) throw new DumpError(`lines of the kind ${name} are not allowed here.`, number);
-    if (position > this.#entries) this.#requireSigned();
+    if (position > ENTRIES) this.#requireSigned();
     at(number, () => {
       const checked = checkBody(kind.schema, value) as never;
       const order = kind.order(checked);

@@ -5,7 +5,6 @@ import { errorCode } from '../../shared/values/errorCode.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/files.ts';
-import { lastRetrieval, setLastToCover } from '../store/sqlite/collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
@@ -13,7 +12,7 @@ import { replayWithholdings } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, dumpStatement, READ_SIZE } from './dumpFile.ts';
-import { DUMP_FORMAT, DUMP_KINDS, dumpLines, FORMAT_WITHOUT_BATCHES } from './kinds/kinds.ts';
+import { DUMP_FORMAT, DUMP_KINDS, dumpLines } from './kinds/kinds.ts';
 
 /**
  * Lines are yielded in pieces of about this many characters, so that the event loop is free between two. Longer strings
@@ -120,12 +119,9 @@ export async function restoreDump(
   await write();
   await store.writeInSteps(replayWithholdings);
   const head = step.value;
-  const { format, checkpoint } = head;
+  const { checkpoint } = head;
   if (!rootAt(store.read, checkpoint.size).equals(checkpoint.root))
     throw new DumpError('The entries that were written are not those that the checkpoint was signed over.');
-  // Retrievals that the dump's ledger does not cover are covered when the archive is first opened.
-  if (format === FORMAT_WITHOUT_BATCHES)
-    await store.write((database) => setLastToCover(database, lastRetrieval(database)));
   return head;
 }
 

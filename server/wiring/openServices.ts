@@ -204,7 +204,7 @@ function openCollecting(
   { startChild, startBrowser, idleMs, quickMs, network, networkPause, batteryLow }: NodeConfig,
   { store, settings, jobs, log }: SharedServices,
 ) {
-  const derived = openDerived({ store, log, jobs, startChild, idleMs, quickMs });
+  const derived = openDerived({ store, log, startChild, idleMs, quickMs });
   const { deriver } = derived;
   const diffs = new Diffs(store, deriver);
   return {

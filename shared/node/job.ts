@@ -15,7 +15,6 @@ export const jobSchema = namedObject('Job', {
     'import',
     'publish',
     'noise',
-    'texts',
     'copy_sync',
     'copy_check',
     'copy_drill',

@@ -8,15 +8,13 @@ import { restoreDump } from '../../server/dump/restoreDump.ts';
 import { lastEntry } from '../../server/store/sqlite/node/ledger.ts';
 import { openStore } from '../../server/store/store.ts';
 import { streamedZip } from '../../server/zip/writeZip.ts';
-import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { release } from '../copies/withheldCopies.ts';
-import { olderDump } from '../support/archive/olderArchive.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { altered, indexOf, member, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
+import { altered, indexOf, member, parseLines, useValidDump, withTrailer } from './dumpLines.ts';
 
 const valid = useValidDump();
 
@@ -36,37 +34,6 @@ describe('a valid dump', () => {
     expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
     const again = parseLines(await (await node.fetch('/api/dump.jsonl')).text());
     expect(again.slice(1, -1)).toEqual(valid.lines.slice(1, -1));
-  });
-
-  test('of an earlier version is restored, and its retrievals are covered when the archive is first opened', async () => {
-    const own = await mkdtemp(join(valid.folder, 'older-'));
-    const file = join(own, 'dump.jsonl');
-    await writeFile(file, await olderDump());
-    expect(await runHere(['verify', file])).toMatchObject({ code: 3, stderr: '' });
-    expect(await runHere(['import', file, '--data', join(own, 'new')])).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-    const before = await runHere(['ledger', 'verify', '--data', join(own, 'new')]);
-    expect(before).toMatchObject({ code: 0, stderr: '' });
-    const node = await openTestNode({ dataFolder: join(own, 'new') });
-    const { items } = (await (await node.fetch('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
-    expect(items.map(({ type, subject }) => [type, subject])).toEqual([
-      ['object.damaged', expect.any(String)],
-      ['retrievals.recorded', '1-16'],
-    ]);
-    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
-  });
-
-  test('of an earlier version is refused if a line was changed', async () => {
-    const older = parseLines(await olderDump());
-    const scripted = altered(older, 'source', 0, member('url', 'javascript:alert(1)'));
-    expect(await refusal(valid, withTrailer(scripted))).toMatchObject({
-      line: indexOf(older, 'source', 0) + 1,
-      sentence: expect.stringContaining('/url'),
-    });
-    const commented = altered(older, 'comment', 0, member('body', 'Forged'));
-    expect((await refusal(valid, withTrailer(commented))).line).toBe(indexOf(older, 'comment', 0) + 1);
   });
 });
 

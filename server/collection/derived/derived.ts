@@ -1,12 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { DamageContext } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import type { StartChild } from '../../runtime/child.ts';
-import type { JobRun, Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import { keptDatabases } from '../../store/opening/openDatabase.ts';
 import {
-  countPendingTexts,
   countReleasesToClean,
   type DerivedDocumentRow,
   dequeueText,
@@ -18,12 +15,10 @@ import {
   type PendingText,
   pendingTexts,
   putDerivedDocument,
-  queueBacklog,
   queueTexts,
   queueVersion,
   releasesAreClean,
   sourcesWithoutText,
-  textBacklog,
 } from '../../store/sqlite/collection/documentSearch.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
@@ -48,7 +43,6 @@ export interface Derived {
 interface DerivedOptions {
   store: Store;
   log: Log;
-  jobs: Jobs;
   /** Starts the process that reads documents. By default, Node forks it. */
   startChild?: StartChild;
   /** See `NodeConfig`. */
@@ -57,11 +51,11 @@ interface DerivedOptions {
 }
 
 /** Opens the service. Nothing is derived before the first request or `startFollowing`. */
-export function openDerived({ store, log, jobs, startChild, idleMs, quickMs }: DerivedOptions): Derived {
+export function openDerived({ store, log, startChild, idleMs, quickMs }: DerivedOptions): Derived {
   const deriver = new Deriver(log, startChild, store.blobs, quickMs);
   const idleMonitor = new IdleMonitor(store, idleMs);
   const texts = new Texts({ store, deriver, write: idleMonitor.write });
-  const follower = new TextFollower({ store, texts, idleMonitor, jobs, log });
+  const follower = new TextFollower({ store, texts, idleMonitor, log });
   return {
     deriver,
     texts,
@@ -157,12 +151,6 @@ const RETRY_MS = 60_000;
 const BATCH = 16;
 /** Longer texts may have so many different words that their index takes tens of milliseconds. */
 const MAX_BATCHED_CHARACTERS = 20_000;
-/** More of an older archive is queued when fewer texts than this are. */
-const MIN_QUEUED = 64;
-/** Events, and ledger entries of packs, that are queued at a time. */
-const BACKLOG_STEP = 500;
-/** How often the progress in an older archive is reported. */
-const BACKLOG_REPORT_MS = 500;
 /** How long after the log could not be emptied it is tried again. */
 const CLEAN_AGAIN_MS = 2_000;
 /** Pages of the index that are merged in one transaction. */
@@ -172,18 +160,14 @@ const PAGE = 500;
 
 /**
  * Extracts and indexes the texts of the sources' versions and of the packs' files in the background: new ones while the
- * node runs, missing ones at start, and those of an older archive step by step, as a job. Works with low priority and
- * only while there is work.
+ * node runs, and missing ones at start. Works with low priority and only while there is work.
  */
 class TextFollower {
   readonly #store: Pick<Store, 'read' | 'clock' | 'folder' | 'emptyLog'>;
   readonly #texts: Texts;
   readonly #idleMonitor: IdleMonitor;
   readonly #log: Log;
-  readonly #jobs: Jobs;
   readonly #closing = new AbortController();
-  /** The job that shows the progress in an older archive. Cancelled, the rest waits for the next start. */
-  #backlogJob: Pick<JobRun, 'signal' | 'progress'> | undefined;
   #running: Promise<void> | undefined;
   #cleaningLater: Promise<void> | undefined;
   /** The releases since whose last one the index is merged: only the log is left then. */
@@ -195,13 +179,11 @@ class TextFollower {
     store: Pick<Store, 'read' | 'clock' | 'folder' | 'emptyLog'>;
     texts: Texts;
     idleMonitor: IdleMonitor;
-    jobs: Jobs;
     log: Log;
   }) {
     this.#store = services.store;
     this.#texts = services.texts;
     this.#idleMonitor = services.idleMonitor;
-    this.#jobs = services.jobs;
     this.#log = services.log;
   }
 
@@ -211,22 +193,6 @@ class TextFollower {
       this.#running ??= this.#run();
     });
     this.#running = this.#run({ isFirst: true });
-    if (textBacklog(this.#store.read)) this.#startBacklogJob();
-  }
-
-  #startBacklogJob(): void {
-    const { finished } = this.#jobs.start('texts', 'records', async (run) => {
-      this.#backlogJob = run;
-      const signal = AbortSignal.any([run.signal, this.#closing.signal]);
-      while (!signal.aborted && textBacklog(this.#store.read)) {
-        this.#isWoken = true;
-        this.#running ??= this.#run();
-        await wait(BACKLOG_REPORT_MS, undefined, { signal, ref: false }).catch(ignoreAbort);
-        const { done = 0, total = null } = textBacklog(this.#store.read) ?? {};
-        if (total !== null) run.progress(done, total);
-      }
-    });
-    finished.catch((error: unknown) => this.#log.error({ error }, 'Older texts could not be indexed'));
   }
 
   async close(): Promise<void> {
@@ -259,7 +225,6 @@ class TextFollower {
     do {
       await this.#idleMonitor.waitUntilIdle(signal);
       this.#isWoken = false;
-      await this.#queueMore();
       wanted = pendingTexts(this.#store.read, BATCH);
       // The deriver extracts one text at a time; the next one starts while the last is written.
       const made = await Promise.allSettled(wanted.map((text) => this.#index(text)));
@@ -297,15 +262,6 @@ class TextFollower {
         this.#cleaningLater = undefined;
         if (!signal.aborted) this.#running ??= this.#run();
       });
-  }
-
-  /** Queues the next part of an older archive if little is queued. */
-  async #queueMore(): Promise<void> {
-    const { read } = this.#store;
-    const isWorking = this.#backlogJob !== undefined && !this.#backlogJob.signal.aborted;
-    if (!isWorking || !textBacklog(read) || countPendingTexts(read) >= MIN_QUEUED) return;
-    await this.#idleMonitor.write((database) => queueBacklog(database, BACKLOG_STEP));
-    this.#isWoken = true;
   }
 
   async #index(wanted: PendingText): Promise<void> {

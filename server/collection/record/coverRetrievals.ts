@@ -22,13 +22,11 @@ import {
   iterateBatches,
   lastCovered,
   lastRetrieval,
-  lastToCover,
   leavesAfter,
   leavesBetween,
   type RetrievalBatch,
   retrievalsAfter,
   type StoredRetrieval,
-  setLastToCover,
 } from '../../store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById, retrievalsFrom } from '../../store/sqlite/collection/retrievals.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -47,40 +45,23 @@ export function batchSubject({ first, last }: Pick<RetrievalBatch, 'first' | 'la
   return `${first}-${last}`;
 }
 
-/** The number of retrievals of an older archive that are covered before the event loop gets a turn. */
-const STEP_SIZE = 250;
-
 /**
- * Makes the ledger cover every retrieval. From now on, each transaction that inserts retrievals ends with an entry that
- * covers them. The retrievals of an archive from before such entries existed are covered now, by one entry. Call it for
- * each store that is opened for writing, before the first write.
+ * Makes the ledger cover every retrieval: from now on, each transaction that inserts retrievals ends with an entry that
+ * covers them. Call it for each store that is opened for writing, before the first write.
  *
  * A retrieval inserted by another program is never covered, so verification finds it.
  */
-async function coverRetrievals(
-  store: Pick<Store, 'read' | 'instant' | 'writeInSteps' | 'beforeCommit' | 'failure'>,
-): Promise<void> {
+function coverRetrievals(store: Pick<Store, 'read' | 'instant' | 'beforeCommit'>): void {
   const known = lastRetrieval(store.read);
   store.beforeCommit((database) => {
     const after = Math.max(known, lastCovered(database));
     if (lastRetrieval(database) <= after) return;
-    for (const _ of coverAfter(database, after, Number.POSITIVE_INFINITY, store.instant()));
-  });
-  // With a full disk the archive is read-only; the next start covers them.
-  if (lastToCover(store.read) === 0 || store.failure()) return;
-  await store.writeInSteps(function* (database) {
-    yield* coverAfter(database, 0, lastToCover(database), store.instant());
-    setLastToCover(database, 0);
+    coverAfter(database, after, store.instant());
   });
 }
 
-/** Covers the retrievals with `after` < id ≤ `upTo`, with one entry for each run of consecutive ids. */
-function* coverAfter(
-  database: WriteDatabase,
-  after: number,
-  upTo: number,
-  at: string,
-): Generator<void, void, void> {
+/** Covers the retrievals after an id, with one entry for each run of consecutive ids. */
+function coverAfter(database: WriteDatabase, after: number, at: string): void {
   let first = 0;
   let last = 0;
   let tree = new GrowingTree();
@@ -89,7 +70,6 @@ function* coverAfter(
     tree = new GrowingTree();
   };
   for (const row of retrievalsAfter(database, after)) {
-    if (row.id > upTo) break;
     if (tree.size === 0 || row.id !== last + 1) {
       end();
       first = row.id;
@@ -98,7 +78,6 @@ function* coverAfter(
     const leaf = storedRetrievalLeaf(row);
     insertLeaf(database, row.id, leaf);
     tree.append(leaf);
-    if (tree.size % STEP_SIZE === 0) yield;
   }
   end();
 }
@@ -122,7 +101,7 @@ function recordBatch(database: WriteDatabase, batch: Omit<RetrievalBatch, 'ledge
 export async function openArchiveForWriting(config: ArchiveConfig): Promise<OpenArchive> {
   const opened = await openArchive(config);
   try {
-    await coverRetrievals(opened.store);
+    coverRetrievals(opened.store);
     await endWordsOfPeers(opened.store);
     return opened;
   } catch (error) {
@@ -167,7 +146,7 @@ function partMember({ part_of }: StoredRetrieval): string {
   return part_of === null ? '' : `"part_of":${textOf(part_of)},`;
 }
 
-/** Retrievals of earlier versions have no such member, so that their leaves stay as they were covered. */
+/** A retrieval whose connection is not known has no such member. */
 function connectionMember({ connection }: StoredRetrieval): string {
   return connection === null ? '' : `"connection":${canonicalOf(connection, '{"address":')},`;
 }
@@ -188,7 +167,7 @@ function canonicalOf(text: string | null, ...openings: string[]): string {
   }
 }
 
-/** One proof at a time, because an entry may cover a million retrievals of an older archive. */
+/** One proof at a time, because an entry may cover very many retrievals. */
 const forReaders = new WeakMap<object, WorkCoalescer<RetrievalProof>>();
 
 /**
@@ -294,8 +273,7 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
 
 /**
  * Verifies the retrievals that each entry covers. The root of the stored leaves must be the recorded root. A stored leaf
- * that differs from its retrieval's leaf identifies an altered retrieval. In an archive of an older version that was not
- * opened for writing since, retrievals are not covered yet and cannot be verified.
+ * that differs from its retrieval's leaf identifies an altered retrieval.
  */
 export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
   types: ['retrievals.recorded'],
@@ -319,8 +297,7 @@ export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
       if (root !== batch.root) yield wrongRoot(batch, root);
       yield { seq: batch.ledger_entry, digest: batchDigest({ ...batch, root }) };
     }
-    const lastPending = lastToCover(database);
-    for (; !next.done; next = pairs.next()) if (next.value.id > lastPending) yield uncovered(next.value);
+    for (; !next.done; next = pairs.next()) yield uncovered(next.value);
   },
 };
 

@@ -7,17 +7,15 @@ import {
 } from '../../store/sqlite/node/dumpedRows.ts';
 import type { DumpKind } from '../dumpedArchive.ts';
 import { ARCHIVE_KINDS, FINDING_KINDS } from './archiveKinds.ts';
-import { OBSERVATION_KINDS, OLD_OBSERVATION_KINDS } from './observationKinds.ts';
+import { OBSERVATION_KINDS } from './observationKinds.ts';
 import { FIXITY_KINDS, OWN_PROOF_KINDS, PEER_KINDS, WITHHOLDING_KINDS, WITNESS_KINDS } from './proofKinds.ts';
 import { SOURCE_KINDS } from './sourceKinds.ts';
 
 /** The version of the dump format that is written. */
 export const DUMP_FORMAT = 2;
-/** The format used before the ledger covered retrievals. It can still be restored. */
-export const FORMAT_WITHOUT_BATCHES = 1;
 
-/** The kinds of lines in a dump as it is written now, in their order: a line comes after those that it refers to. */
-const KINDS: Readonly<Record<string, DumpKind>> = {
+/** The kinds of lines between header and trailer, in their order: a line comes after those that it refers to. */
+export const KINDS: Readonly<Record<string, DumpKind>> = {
   ...OWN_PROOF_KINDS,
   ...ARCHIVE_KINDS,
   ...SOURCE_KINDS,
@@ -27,17 +25,6 @@ const KINDS: Readonly<Record<string, DumpKind>> = {
   ...WITHHOLDING_KINDS,
   ...FINDING_KINDS,
   ...WITNESS_KINDS,
-};
-
-/** The kinds of lines between header and trailer, in their order, by the dump's format. */
-export const KINDS_OF_FORMAT: Readonly<Record<number, Readonly<Record<string, DumpKind>>>> = {
-  [FORMAT_WITHOUT_BATCHES]: {
-    ...ARCHIVE_KINDS,
-    ...SOURCE_KINDS,
-    ...OLD_OBSERVATION_KINDS,
-    ...FIXITY_KINDS,
-  },
-  [DUMP_FORMAT]: KINDS,
 };
 
 export const DUMP_KINDS = Object.keys(KINDS);

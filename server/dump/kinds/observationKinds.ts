@@ -138,28 +138,6 @@ function nameBlob(
   createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
 }
 
-/** Retrievals from before the ledger covered them. Only their consistency can be checked. */
-const oldRetrieval = kind({
-  // The oldest ones have no `request`.
-  schema: line('retrieval', { ...retrieved, source_key: number, request: retrieved.request.optional() }),
-  rows: RETRIEVAL_ROW,
-  order: ({ id }) => id,
-  check: (archive, value, at) => addRetrieval(archive, archive.source(value.source_key, at), value, at),
-  restore: (database, value) => {
-    nameBlob(database, value);
-    restoreRow(database, RETRIEVAL_ROW, value);
-  },
-});
-
-/** In older dumps; now part of the retrieval's line. */
-const oldCapture = kind({
-  schema: line('capture', { retrieval: number, ...capture.shape }),
-  rows: { from: 'captures', order: 'retrieval' },
-  order: (value) => value.retrieval,
-  check: ({ retrievals }, value, at) =>
-    requireThat(retrievals.get(value.retrieval) !== undefined, 'no earlier line defines its retrieval.', at),
-});
-
 /** A page capture. Its digest is over the whole record. */
 const pageCapture = recorded({
   schema: line('page_capture', { ledger_entry: number, source_key: number, record: recordedPageSchema }),
@@ -306,20 +284,12 @@ const eventNoise = kind({
     restoreRow(database, EVENT_NOISE_ROWS, { ...value, outside: value.outside ?? 0 }),
 });
 
-const EVENT_KINDS = { event, event_noise: eventNoise };
-
 /** What was observed of the sources. */
 export const OBSERVATION_KINDS: Readonly<Record<string, DumpKind>> = {
   retrieval_batch: retrievalBatch,
   retrieval,
   page_capture: pageCapture,
   hand_in: handIn,
-  ...EVENT_KINDS,
-};
-
-/** The same in dumps from before the ledger covered retrievals. */
-export const OLD_OBSERVATION_KINDS: Readonly<Record<string, DumpKind>> = {
-  retrieval: oldRetrieval,
-  capture: oldCapture,
-  ...EVENT_KINDS,
+  event,
+  event_noise: eventNoise,
 };

@@ -209,10 +209,10 @@ describe('verification reports a retrieval', () => {
     expect(await problems(dataFolder)).toEqual(missing);
   });
 
-  test('that was inserted, even if it is marked as waiting to be covered', async () => {
+  test('that was inserted', async () => {
     alter(
       dataFolder,
-      `UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
+      `INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
       original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request, connection, NULL
       FROM retrievals WHERE id = 1`,
     );

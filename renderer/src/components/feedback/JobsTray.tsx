@@ -18,7 +18,6 @@ const KIND_TITLES: Record<JobKind, string> = {
   import: 'Importing',
   publish: 'Publishing a set',
   noise: 'Applying noise rules',
-  texts: 'Indexing older texts',
   copy_sync: 'Updating a copy',
   copy_check: 'Checking a copy',
   copy_drill: 'Testing a restore',

@@ -2,7 +2,6 @@ import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open
 import {
   type Condition,
   change,
-  countOf,
   run,
   selectAll,
   selectOne,
@@ -330,8 +329,6 @@ const pendingVersions = selectAll<PendingText, [limit: number]>(
   'SELECT * FROM wanted_texts WHERE key > 0 ORDER BY key DESC LIMIT ?',
 );
 
-export const countPendingTexts = countOf('wanted_texts');
-
 /** Queues texts again, under the keys that they have in the index. */
 export function queueTexts(database: WriteDatabase, texts: readonly PendingText[]): void {
   for (const text of texts)
@@ -382,65 +379,4 @@ export function queueVersion(database: WriteDatabase, sourceKey: number, sha256:
        coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN @from AND @to), @from),
        coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN @from AND @to), @from)), @sourceKey, @sha256`,
   ).run({ sourceKey, sha256, from, to });
-}
-
-const queueFile = change<[sha256: string]>(`
-  INSERT OR IGNORE INTO wanted_texts SELECT min(0, coalesce((SELECT min(key) FROM wanted_texts), 0),
-  coalesce((SELECT min(key) FROM indexed_texts), 0)) - 1, 0, ?`);
-
-/** How far the events and packs of an older archive are queued: positions in both, added up. */
-interface TextBacklog {
-  done: number;
-  total: number;
-}
-
-/** Returns the backlog of an older archive, or undefined if all of it is queued. */
-export function textBacklog(database: ReadDatabase): TextBacklog | undefined {
-  const row = statement<{ done: number | null; total: number | null }>(
-    database,
-    'SELECT sum(done) AS done, sum(last) AS total FROM text_backlog',
-  ).get();
-  return row?.total ? { done: row.done ?? 0, total: row.total } : undefined;
-}
-
-/**
- * Queues the texts of a part of an older archive, and moves the position in the same transaction, so that a node that is
- * killed goes on from there. At the end, the backlog is deleted.
- *
- * @param step the number of events, and of ledger entries of packs.
- */
-export function queueBacklog(database: WriteDatabase, step: number): void {
-  const rows = statement<{ kind: 'events' | 'packs'; done: number; last: number }>(
-    database,
-    'SELECT kind, done, last FROM text_backlog',
-  ).all();
-  for (const { kind, done, last } of rows) {
-    const until = Math.min(last, done + step);
-    if (kind === 'events') queueEvents(database, done, until);
-    else queuePacks(database, done, until);
-    if (until < last) statement(database, 'UPDATE text_backlog SET done = ? WHERE kind = ?').run(until, kind);
-    else statement(database, 'DELETE FROM text_backlog WHERE kind = ?').run(kind);
-  }
-}
-
-function queueEvents(database: WriteDatabase, after: number, until: number): void {
-  const versions = statement<{ source_key: number; sha256: string }>(
-    database,
-    `SELECT DISTINCT e.source_key, e.sha256 FROM events e
-     WHERE e.id > ? AND e.id <= ? AND e.sha256 IS NOT NULL AND e.event_type IN ('first_seen', 'changed')
-       AND NOT EXISTS (SELECT 1 FROM indexed_texts i WHERE i.source_key = e.source_key AND i.sha256 = e.sha256)`,
-  ).all(after, until);
-  for (const { source_key, sha256 } of versions) queueVersion(database, source_key, sha256);
-}
-
-function queuePacks(database: WriteDatabase, after: number, until: number): void {
-  const files = statement<{ sha256: string }>(
-    database,
-    `SELECT DISTINCT f.sha256 FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack
-     WHERE f.pack > ? AND f.pack <= ? AND p.part_of IS NULL AND f.bytes > 0
-       AND NOT (f.media_type LIKE 'image/%' OR f.media_type LIKE 'audio/%' OR f.media_type LIKE 'video/%'
-         OR f.media_type LIKE 'font/%')
-       AND NOT EXISTS (SELECT 1 FROM indexed_texts i WHERE i.source_key = 0 AND i.sha256 = f.sha256)`,
-  ).all(after, until);
-  for (const { sha256 } of files) queueFile(database, sha256);
 }

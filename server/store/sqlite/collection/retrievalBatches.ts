@@ -132,17 +132,3 @@ export const lastCoveredBy = selectValue<number, [size: number]>(
 
 /** Returns the id of the last retrieval, or 0. */
 export const lastRetrieval = selectValue<number>('SELECT id FROM retrievals ORDER BY id DESC LIMIT 1', 0);
-
-/**
- * Returns the id of the last retrieval that was recorded before the ledger covered retrievals and is not covered yet; 0
- * if there is none. Once anything is covered, no older retrieval is pending, so the counter is ignored.
- */
-export const lastToCover = selectValue<number>(
-  `SELECT value FROM counters WHERE name = 'retrievals_to_cover'
-       AND NOT EXISTS (SELECT 1 FROM retrieval_batches)`,
-  0,
-);
-
-export const setLastToCover = change<[last: number]>(
-  "UPDATE counters SET value = ? WHERE name = 'retrievals_to_cover'",
-);

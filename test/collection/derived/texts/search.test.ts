@@ -1,13 +1,10 @@
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
-import type { Job } from '../../../../shared/node/job.ts';
 import { uploadNewPack } from '../../../support/archive/packs.ts';
 import { uploadManifest } from '../../../support/archive/sets.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
-import { closeTestNodes, DERIVING, openTestNode } from '../../../support/node.ts';
+import { closeTestNodes, DERIVING } from '../../../support/node.ts';
 import { NOON, response } from '../../../support/warcFiles.ts';
 import { imported } from '../../captures/support.ts';
 import { CollectingNode, openCollectingNode } from '../../support.ts';
@@ -167,28 +164,6 @@ describe('searching the texts of versions and packs', () => {
     expect((await search('wallaby', '&parts=true')).items).toMatchObject([
       { pack: { id: part.id, path: 'seen.txt' } },
     ]);
-  });
-
-  test('indexes the texts of an older archive step by step, as a job, and goes on after a restart', async () => {
-    web.script('/page', page('<p>ancient one'), page('<p>ancient two'));
-    await node.watch(web.url('/page'));
-    await node.check();
-    await node.check();
-    await uploadNewPack(node.node, {}, { 'a.txt': 'ancient three' });
-    await untilFound('ancient', 2);
-    const { dataFolder } = node.node;
-    await node.node.close();
-    const database = new Database(join(dataFolder, 'strongroom.db'));
-    database.exec(`DELETE FROM document_text; DELETE FROM indexed_texts; DELETE FROM wanted_texts;
-      INSERT INTO text_backlog SELECT 'events', 0, max(id) FROM events UNION ALL SELECT 'packs', 0, max(ledger_entry) FROM packs`);
-    database.close();
-    node = new CollectingNode(await openTestNode({ dataFolder, ...DERIVING }));
-    await untilFound('ancient', 2);
-    expect((await search('one')).total).toBe(1);
-    await eventually(async () => {
-      const { items } = await node.read<{ items: Job[] }>('/manage/jobs');
-      expect(items).toMatchObject([{ kind: 'texts', state: 'done' }]);
-    });
   });
 
   test('does not find a source that is no longer watched, until it is watched again', async () => {
