@@ -95,7 +95,7 @@ export interface StoreConfig {
  * schema, recovers from a crash and begins to write.
  *
  * @throws MovedFolderError, UnfinishedMoveError, MissingDatabaseError, FolderInUseError, NewerDatabaseError,
- * DamagedDatabaseError, and the errors of `check`; nothing was changed then. Also any error of the file system.
+ * UnreleasedDatabaseError, DamagedDatabaseError, and the errors of `check`; nothing was changed then. Also any error of the file system.
  */
 export async function openStore(config: StoreConfig): Promise<Store> {
   const { folder } = config;

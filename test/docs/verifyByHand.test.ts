@@ -185,7 +185,7 @@ test('the proof script accepts a retrieval and rejects an altered one', async ()
     expect(await said(node.node.url, id)).toMatch(/^covered by entry \d+ http:\S+ [0-9a-f]{64}\n$/);
   await node.node.close();
   const database = new Database(join(dataFolder, 'strongroom.db'));
-  database.exec('DROP TRIGGER retrievals_refuse_update; UPDATE retrievals SET status = 201 WHERE id = 2');
+  database.exec('DROP TRIGGER retrievals_refuses_update; UPDATE retrievals SET status = 201 WHERE id = 2');
   database.close();
   const again = await openTestNode({ dataFolder });
   expect(await said(again.url, 2)).toMatch(/^NOT COVERED by entry/);

@@ -1,15 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
-import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
-import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import type { OwnerSession } from '../../shared/node/owner.ts';
 import { instantOf } from '../../shared/values/clock.ts';
-import { problemOf, sha256Of } from '../support/archive/packs.ts';
+import { problemOf } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { createPageKey, openLink, proofFor, prove, sendProof, signIn } from '../support/ownerPage.ts';
 
 afterEach(closeTestNodes);
@@ -125,23 +120,6 @@ describe('a session', () => {
     expect(await sessionsOf(node, second)).toHaveLength(1);
     // Another tab has the key too.
     expect(await isOwner(node, await prove(node, { key: first.key, origin: node.url }))).toBe(true);
-  });
-
-  test('of a cookie, from before sessions had keys, has ended', async () => {
-    const dataFolder = join(await temporaryFolder(), 'data');
-    await mkdir(dataFolder);
-    const database = openForWriting(join(dataFolder, 'strongroom.db'));
-    migrate(database, RELEASE_0_1_0.slice(0, 1));
-    const secret = 'a'.repeat(64);
-    database
-      .prepare('INSERT INTO owner_sessions (token_sha256, created_at) VALUES (?, ?)')
-      .run(sha256Of(secret), '2020-01-01T00:00:00.000Z');
-    database.close();
-    const node = await openTestNode({ dataFolder });
-    expect(await (await node.fetchAsOwner('/manage/sessions')).json()).toMatchObject({ total: 0 });
-    const { node: name } = (await (await node.fetch('/api/session')).json()) as { node: string };
-    const Cookie = `strongroom-${name.replace(/[^a-z0-9]/gi, '')}=${secret}`;
-    expect((await node.fetch('/manage/settings', { headers: { Cookie } })).status).toBe(401);
   });
 });
 

@@ -6,7 +6,6 @@ import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.
 import { ManualClock } from '../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { giveOlderSchema } from '../support/olderSchema.ts';
 import { addPeer, expectVerified, mirror, readPeer, sizeOf } from './support.ts';
 
 afterEach(async () => {
@@ -283,36 +282,6 @@ test('each limit of a run is said, and the next run goes on', async () => {
     expect(listed.total).toBe(cut.packs);
   }
 });
-
-test('what an earlier version withheld because of a peer is a proposal, and is shown if it is left', async () => {
-  const { node, other, peer } = await followed();
-  await node.close();
-  // That version recorded neither what came from where nor whose word it was.
-  await giveOlderSchema(node.dataFolder, 59, '');
-  const again = await openTestNode({ dataFolder: node.dataFolder });
-  expect(await statusOf(again, OURS)).toBe(451);
-  const [first] = await proposals(again, peer);
-  expect(first).toMatchObject({ kind: 'withheld', sha256: ours, is_withheld: true });
-  await decide(again, peer, first?.number, 'leave');
-  expect(await statusOf(again, OURS)).toBe(200);
-  await mirror(again, peer, { packs: true });
-  expect(await statusOf(again, OURS)).toBe(200);
-  await withhold(other, { sha256: sha256Of('b') });
-  expect(await mirror(again, peer, { packs: true })).toMatchObject({ proposed: 1 });
-  await expectVerified(again);
-});
-
-/** A mirror that withholds because of its peer. */
-async function followed() {
-  const other = await openTestNode();
-  await uploadNewPack(other, sampleRecord(), { 'a.txt': OURS, 'b.txt': 'b' });
-  const node = await openTestNode();
-  const peer = await addPeer(node, other.url);
-  await mirror(node, peer, { packs: true });
-  await withhold(other, { sha256: ours });
-  expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 1 });
-  return { node, other, peer };
-}
 
 function fileOf(path: string, bytes: string) {
   return { path, sha256: sha256Of(bytes), bytes: bytes.length, media_type: 'text/plain' };

@@ -4,23 +4,31 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { keepEarlierDatabase } from '../../server/store/opening/openDatabase.ts';
-import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
-import { RELEASE_0_1_0 } from '../../server/store/sqlite/engine/migrations/0001-0004.ts';
+import { MIGRATIONS, migrate, NewerDatabaseError } from '../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
+import { readSetting } from '../../server/store/sqlite/node/owner.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { VERSION } from '../../shared/version.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addMigration } from '../support/store.ts';
 
-afterEach(closeTestNodes);
+/** Undefined while this process is the version that wrote the folders. */
+let later: ReturnType<typeof addMigration> | undefined;
 
-const KEPT = 'strongroom.db.before-4';
+afterEach(async () => {
+  await closeTestNodes();
+  becomeEarlier();
+});
 
-/** Creates a data folder of version 0.1.0 with one session, which is in the write-ahead log. */
+const SCHEMA = MIGRATIONS.at(-1)?.number;
+const KEPT = `strongroom.db.before-${SCHEMA}`;
+
+/** Creates a data folder with a setting that is in the write-ahead log. Then this process becomes a later version. */
 async function olderFolder(): Promise<string> {
   const folder = await temporaryFolder();
   const database = openForWriting(join(folder, 'strongroom.db'));
-  migrate(database, RELEASE_0_1_0);
+  migrate(database);
   database.pragma('wal_autocheckpoint = 0');
   database.exec("INSERT INTO settings VALUES ('from_before', '1')");
   // Closing would copy the log into the database.
@@ -28,7 +36,13 @@ async function olderFolder(): Promise<string> {
   const bytes = await Promise.all(files.map((name) => readFile(join(folder, name))));
   database.close();
   await Promise.all(files.map((name, index) => writeFile(join(folder, name), bytes[index] ?? '')));
+  later = addMigration("CREATE TABLE later (name TEXT); INSERT INTO later VALUES ('made')");
   return folder;
+}
+
+function becomeEarlier(): void {
+  later?.remove();
+  later = undefined;
 }
 
 const keptIn = async (folder: string) =>
@@ -39,7 +53,8 @@ test('a copy of the database is kept before its schema changes, until an audit f
   const node = await openTestNode({ dataFolder: folder });
   expect(await keptIn(folder)).toEqual([KEPT]);
   const copy = new Database(join(folder, KEPT), { readonly: true });
-  expect(copy.pragma('user_version', { simple: true })).toBe(4);
+  expect(copy.pragma('user_version', { simple: true })).toBe(SCHEMA);
+  expect(copy.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'later'").get()).toBeUndefined();
   expect(copy.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(copy.prepare("SELECT value FROM settings WHERE name = 'from_before'").pluck().get()).toBe('1');
   copy.close();
@@ -58,23 +73,23 @@ test('a copy of the database is kept before its schema changes, until an audit f
 
 test('the kept copy opens as the archive it was, and no other opening keeps one', async () => {
   const folder = await olderFolder();
-  await (await openStore({ folder, clock: systemClock })).close();
+  const opening = () => openStore({ folder, clock: systemClock });
+  await (await opening()).close();
+  becomeEarlier();
+  await expect(opening()).rejects.toThrow(NewerDatabaseError);
   const file = join(folder, 'strongroom.db');
   for (const each of [file, `${file}-wal`, `${file}-shm`]) await rm(each, { force: true });
   await rename(join(folder, KEPT), file);
-  const database = new Database(file);
-  expect(database.pragma('user_version', { simple: true })).toBe(4);
-  database.close();
-  await (await openStore({ folder, clock: systemClock })).close();
-  await rm(join(folder, KEPT));
-  await (await openStore({ folder, clock: systemClock })).close();
+  const store = await opening();
+  expect(readSetting(store.read, 'from_before')).toBe(1);
+  await store.close();
   expect(await keptIn(folder)).toEqual([]);
 });
 
 test('without room for the copy, the database is not changed', async () => {
   const folder = await olderFolder();
   await expect(keepEarlierDatabase(folder, () => 10_000)).rejects.toThrow(
-    /first keeps a copy of it\. The copy needs 0\.\d MB, and 0\.0 MB are free\. .* Nothing was changed\.$/,
+    /first keeps a copy of it\. The copy needs 1\.\d MB, and 0\.0 MB are free\. .* Nothing was changed\.$/,
   );
   expect(await keptIn(folder)).toEqual([]);
 });

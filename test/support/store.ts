@@ -2,6 +2,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { cp, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MIGRATIONS } from '../../server/store/sqlite/engine/migrate.ts';
+import type { Migration } from '../../server/store/sqlite/engine/migration.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 
@@ -35,4 +37,14 @@ export async function openTestStore(folder: string): Promise<Store> {
 /** Closes the stores that are open. */
 export async function closeTestStores(): Promise<void> {
   for (const store of open.splice(0)) await store.close();
+}
+
+/**
+ * Makes this process a later version, which has one more migration. The returned function makes it the earlier one again.
+ */
+export function addMigration(sql: string): { number: number; remove: () => void } {
+  const migrations = MIGRATIONS as Migration[];
+  const number = (migrations.at(-1)?.number ?? 0) + 1;
+  migrations.push({ number, sql });
+  return { number, remove: () => void migrations.pop() };
 }

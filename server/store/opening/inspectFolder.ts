@@ -66,7 +66,7 @@ export const LOCK_SETTING = 'lock_file';
  * Inspects a data folder without changing it. A read-only connection copies nothing from the write-ahead log into the
  * database and leaves the log in place.
  *
- * @throws MissingDatabaseError, DamagedDatabaseError, NewerDatabaseError, and the errors of `check`
+ * @throws MissingDatabaseError, what `withReadOnlyDatabase` throws, and the errors of `check`
  */
 export async function inspectFolder(folder: string, check: OpeningCheck): Promise<FolderInspection> {
   if (!hasDatabase(folder)) return { isComplete: true, lockId: undefined, isNew: true };
@@ -74,7 +74,6 @@ export async function inspectFolder(folder: string, check: OpeningCheck): Promis
   const absent = [`${file}-shm`, `${file}-wal`].filter((each) => !existsSync(each));
   try {
     return await withReadOnlyDatabase(folder, async (inspected) => {
-      requireKnownSchema(inspected.read);
       const decision = await check(inspected);
       if (!inspected.hasTables && !decision.change) requireNothingStored(folder);
       const lockId = inspected.hasTables ? readSetting(inspected.read, LOCK_SETTING) : undefined;
@@ -88,7 +87,11 @@ export async function inspectFolder(folder: string, check: OpeningCheck): Promis
   }
 }
 
-/** Runs `look` with a read-only connection to the folder's database. @throws DamagedDatabaseError */
+/**
+ * Runs `look` with a read-only connection to the folder's database.
+ *
+ * @throws DamagedDatabaseError, NewerDatabaseError, UnreleasedDatabaseError
+ */
 export async function withReadOnlyDatabase<Result>(
   folder: string,
   look: (inspected: InspectedFolder) => Promise<Result>,
@@ -97,6 +100,7 @@ export async function withReadOnlyDatabase<Result>(
   try {
     const read = openForReading(file);
     try {
+      requireKnownSchema(read);
       return await look({ folder, read, hasTables: databaseSchemaVersion(read) > 0 });
     } finally {
       read.close();

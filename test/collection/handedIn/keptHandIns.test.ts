@@ -90,7 +90,7 @@ test('what was handed in and changed in the database is found', async () => {
   expect(await problems(dataFolder)).toEqual([]);
   alter(
     dataFolder,
-    `DROP TRIGGER hand_ins_refuse_update; UPDATE hand_ins SET record = replace(record, '"Mine"', '"Hers"')`,
+    `DROP TRIGGER hand_ins_refuses_update; UPDATE hand_ins SET record = replace(record, '"Mine"', '"Hers"')`,
   );
   expect(await problems(dataFolder)).toEqual([
     expect.objectContaining({ problem: 'wrong_digest', subject: hidden.id }),

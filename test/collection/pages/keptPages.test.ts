@@ -149,7 +149,7 @@ test('a page capture that was changed in the database is found', async () => {
   const change = (column: string, to: string) =>
     alter(
       dataFolder,
-      `DROP TRIGGER IF EXISTS page_captures_refuse_update;
+      `DROP TRIGGER IF EXISTS page_captures_refuses_update;
        UPDATE page_captures SET ${column} = replace(${column}, ${to}) WHERE id = '${newest().id}'`,
     );
   const wrong = [expect.objectContaining({ problem: 'wrong_digest', subject: newest().id })];

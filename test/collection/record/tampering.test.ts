@@ -54,7 +54,7 @@ test('the database refuses an event with an id out of sequence', () => {
   expect(() => alter(copy)).toThrow('an event has the number after the last');
 });
 
-const DROP = 'DROP TRIGGER events_refuse_update; DROP TRIGGER source_revisions_refuse_update;';
+const DROP = 'DROP TRIGGER events_refuses_update; DROP TRIGGER source_revisions_refuses_update;';
 const tamperings: [string, string, number[]][] = [
   ['a backdated event', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [4]],
   ['an event with another digest', 'UPDATE events SET sha256 = NULL WHERE id = 1', [2]],

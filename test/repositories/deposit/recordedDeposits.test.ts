@@ -9,8 +9,7 @@ import { parseLines } from '../../dump/dumpLines.ts';
 import { readXml } from '../../harvesting/harvester.ts';
 import { uploadNewPack } from '../../support/archive/packs.ts';
 import { share } from '../../support/network/sharing.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
-import { giveOlderSchema } from '../../support/olderSchema.ts';
+import { closeTestNodes, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { runHere } from '../../support/runHere.ts';
 import { InvenioServer } from './invenioServer.ts';
 import { closeRepositories } from './repositoryServer.ts';
@@ -142,29 +141,6 @@ test('a dump, a rebuilt database and a restored copy keep the DOI, and a deposit
     await again.close();
   }
   expect(server.records.size).toBe(1);
-});
-
-test('a deposit that an earlier version published is recorded once, when its archive is opened', async () => {
-  const dataFolder = await newFolder();
-  const server = await new InvenioServer().listen();
-  const { node } = await openDepositingNode({ dataFolder });
-  const repository = await addRepository(node, { kind: 'invenio' }, server);
-  const pack = await uploadNewPack(node, {}, FILES);
-  const { doi, url } = await deposit(node, pack.id, repository.id);
-  await node.close();
-  const at = '2026-01-02T03:04:05.678Z';
-  const publication = `UPDATE deposits SET state = 'published', published_at = '${at}'`;
-  await giveOlderSchema(dataFolder, 58, publication);
-  for (let opening = 0; opening < 2; opening += 1) {
-    const again = await openTestNode({ dataFolder });
-    expect(await entries(again)).toMatchObject([{ seq: pack.ledger_entry + 1, subject: pack.id }]);
-    expect(await listed(again)).toEqual([
-      { ledger_entry: pack.ledger_entry + 1, pack: pack.id, doi, url, repository: 'invenio', at },
-    ]);
-    expect(await cited(again, pack.id)).toContain(doi);
-    await expectVerified(again);
-    await again.close();
-  }
 });
 
 test('the publication changes the datestamp of the pack, so that harvesters get its DOI', async () => {

@@ -1,27 +1,24 @@
 import { VERSION } from '../../../../shared/version.ts';
+import { BASELINE, BASELINE_NUMBER } from '../schema/baseline.ts';
 import type { Migration } from './migration.ts';
-import { RELEASE_0_1_0 } from './migrations/0001-0004.ts';
-import { MIGRATIONS_5_TO_18 } from './migrations/0005-0018.ts';
-import { MIGRATIONS_21_TO_32 } from './migrations/0021-0032.ts';
-import { MIGRATIONS_33_TO_39 } from './migrations/0033-0039.ts';
-import { MIGRATIONS_40_TO_49 } from './migrations/0040-0049.ts';
-import { MIGRATIONS_50_TO_59 } from './migrations/0050-0059.ts';
-import { MIGRATIONS_60_TO_69 } from './migrations/0060-0069.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
-export const MIGRATIONS: readonly Migration[] = [
-  ...RELEASE_0_1_0,
-  ...MIGRATIONS_5_TO_18,
-  ...MIGRATIONS_21_TO_32,
-  ...MIGRATIONS_33_TO_39,
-  ...MIGRATIONS_40_TO_49,
-  ...MIGRATIONS_50_TO_59,
-  ...MIGRATIONS_60_TO_69,
-];
+/** The baseline, and the migrations that lead from it to the schema of this version, in the order of their numbers. */
+export const MIGRATIONS: readonly Migration[] = [BASELINE];
+
+/** The database has another schema than this program, which only reads it and cannot migrate it. */
+export class SchemaMismatchError extends Error {
+  constructor(
+    message = 'The database in this data folder belongs to another version of Strongroom. Close any node that has it open, then open it once with this version.',
+  ) {
+    super(message);
+    this.name = 'SchemaMismatchError';
+  }
+}
 
 /** The database was written by a newer Strongroom than this one. */
-export class NewerDatabaseError extends Error {
+export class NewerDatabaseError extends SchemaMismatchError {
   constructor(found: number, known: number, writtenBy: string | undefined) {
     const needed =
       writtenBy === undefined
@@ -34,13 +31,16 @@ export class NewerDatabaseError extends Error {
   }
 }
 
-/** The database has another schema than this program, which only reads it and cannot migrate it. */
-export class SchemaMismatchError extends Error {
-  constructor() {
+/** The version whose folders no later one opens: the last that had a schema from before the baseline. */
+const LAST_BEFORE_BASELINE = '0.1.0';
+
+/** The database has a schema from before the first release, which this program cannot migrate. */
+export class UnreleasedDatabaseError extends SchemaMismatchError {
+  constructor(found: number) {
     super(
-      'The database in this data folder belongs to another version of Strongroom. Close any node that has it open, then open it once with this version.',
+      `This data folder is from before the first release (its database has schema ${found}) and was not changed: to bring its contents into a new data folder, export it with version ${LAST_BEFORE_BASELINE} (“strongroom export”) and import the file with this version (“strongroom import”).`,
     );
-    this.name = 'SchemaMismatchError';
+    this.name = 'UnreleasedDatabaseError';
   }
 }
 
@@ -49,7 +49,9 @@ export function databaseSchemaVersion(database: ReadDatabase): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
-/** @throws NewerDatabaseError if the database has a newer schema than this program */
+/**
+ * @throws NewerDatabaseError, UnreleasedDatabaseError if this program can neither use nor migrate the database
+ */
 export function requireKnownSchema(
   database: ReadDatabase,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -57,12 +59,13 @@ export function requireKnownSchema(
   const known = migrations.at(-1)?.number ?? 0;
   const found = databaseSchemaVersion(database);
   if (found > known) throw new NewerDatabaseError(found, known, lastMigratedBy(database));
+  if (found > 0 && found < BASELINE_NUMBER) throw new UnreleasedDatabaseError(found);
 }
 
 /** The setting with the version of the program that last changed the schema. */
 const MIGRATED_BY = 'migrated_by';
 
-/** Returns that version; undefined if none was recorded, as before this program recorded it. */
+/** Returns that version; undefined if none is recorded. */
 function lastMigratedBy(database: ReadDatabase): string | undefined {
   // A newer program may keep its settings elsewhere.
   const table = one(database, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'settings'");
@@ -80,6 +83,7 @@ export function needsMigration(database: ReadDatabase): boolean {
 
 /** @throws SchemaMismatchError if the database has another schema than this program */
 export function requireCurrentSchema(database: ReadDatabase): void {
+  requireKnownSchema(database);
   if (databaseSchemaVersion(database) !== MIGRATIONS.at(-1)?.number) throw new SchemaMismatchError();
 }
 
@@ -88,7 +92,7 @@ export function requireCurrentSchema(database: ReadDatabase): void {
  * between two migrations, the next start continues. Each records the version of this program, so that an older one can
  * say which it needs.
  *
- * @throws NewerDatabaseError if the database has a newer schema; nothing is changed then.
+ * @throws NewerDatabaseError, UnreleasedDatabaseError; nothing is changed then
  */
 export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
   requireKnownSchema(database, migrations);

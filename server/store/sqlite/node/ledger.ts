@@ -77,8 +77,6 @@ export function insertKeyChange(database: WriteDatabase, change: KeyChangeRow): 
 
 /** Returns all changes of the key, in ledger order. There are very few. */
 export function allKeyChanges(database: ReadDatabase): KeyChangeRow[] {
-  // A database that was not yet migrated has no such table.
-  if (!one(database, "SELECT 1 FROM sqlite_schema WHERE name = 'key_changes'")) return [];
   const sql = `SELECT ${KEY_CHANGE} FROM key_changes ORDER BY ledger_entry`;
   return all<Stored>(database, sql).map(fromStored);
 }

@@ -4,7 +4,7 @@ import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from 
 
 /*
  * What came from which peer and from nowhere else, and what this archive withholds because of the word of a peer. The
- * triggers of migration 62 keep both right whatever inserts a record.
+ * triggers of `schema/peers.ts` keep both right whatever inserts a record.
  */
 
 const insertOrigin = change<[key: string]>(
