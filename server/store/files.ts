@@ -18,11 +18,6 @@ export function temporaryFolder(folder: string): string {
   return join(folder, 'tmp');
 }
 
-/** The folder of the journal: a second copy of small blobs, until their own files are synced. */
-export function journalFolder(folder: string): string {
-  return join(folder, 'journal');
-}
-
 /** The folder of blobs that no row references and that are not known to be leftovers. */
 export function lostAndFoundFolder(folder: string): string {
   return join(folder, 'lost-and-found');

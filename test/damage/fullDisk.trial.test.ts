@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
-import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { requireThat } from '../support/requirements.ts';
-import { addPackTo } from './support.ts';
 
 /* These tests mount a small disk. Only root on Linux can do that; `vitest.trials.config.ts` leaves them out elsewhere. */
 let disk = '';
@@ -33,9 +31,7 @@ afterAll(async () => {
 });
 
 const opened: TestNode[] = [];
-const served: ServedNode[] = [];
 async function closeTestNodesOnly(): Promise<void> {
-  for (const node of served.splice(0)) if (node.child.signalCode === null) await end(node, 'SIGKILL');
   for (const node of opened.splice(0)) await node.close();
 }
 
@@ -121,32 +117,6 @@ test('an archive on a completely full disk can be read but not written', async (
   expect(added.status).toBe(201);
   await closeTestNodesOnly();
   expect(await readdir(join(disk, 'data'))).toContain('reserve');
-});
-
-test('the journal of an earlier version stays until there is space, and its blobs can be read', async ({
-  skip,
-}) => {
-  requireThat(isMounted, whyNot, skip);
-  const folder = join(disk, 'data');
-  const killed = await serveNode(folder);
-  served.push(killed);
-  await allowFullDisk(killed.url, await readFile(killed.token_file, 'utf8'));
-  const pack = await addPackTo(killed, 'journaled');
-  const bytes = 'The bytes of the journaled pack.';
-  await end(killed, 'SIGKILL');
-  const journal = ['1700000000000-1'];
-  await mkdir(join(folder, 'journal'));
-  await writeFile(join(folder, 'journal', journal[0] ?? ''), `${sha256Of(bytes)} ${bytes.length}\n${bytes}`);
-  await fill();
-  const node = await open();
-  await expectReadable(node, pack, bytes);
-  await expectRefused(node);
-  expect(await readdir(join(folder, 'journal'))).toEqual(journal);
-  await closeTestNodesOnly();
-  await rm(join(disk, 'filling'));
-  const again = await open();
-  expect(await readdir(folder)).not.toContain('journal');
-  await expectReadable(again, pack, bytes);
 });
 
 test('a commit that does not fit on the disk is rolled back, and the next one is made', async ({ skip }) => {

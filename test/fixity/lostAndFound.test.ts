@@ -172,6 +172,6 @@ test('a start reads no folder below blobs/', async () => {
     for (const undo of restore) undo();
     syncBuiltinESMExports();
   }
-  expect(read, 'the trace sees reads').toContain(join(node.dataFolder, 'journal'));
+  expect(read, 'the trace sees reads').toContain(join(node.dataFolder, 'tmp'));
   expect(read.filter((path) => path.startsWith(join(node.dataFolder, 'blobs')))).toEqual([]);
 });

@@ -135,16 +135,13 @@ test('bytes that come after their release are not written', async () => {
   expect(await filesWithText(store.folder)).toEqual([]);
 });
 
-test('the journal of an earlier version and the cache bring nothing back', async () => {
+test('the cache brings nothing back', async () => {
   const store = await storeWithBlob();
   await release(store, request);
   const folder = await killed(store);
-  await mkdir(join(folder, 'journal'));
-  await mkdir(join(folder, 'lost-and-found'), { recursive: true });
-  await writeFile(join(folder, 'journal', '1'), `${SHA256} ${TEXT.length}\n${TEXT}`);
   await mkdir(join(folder, 'cache'));
   await writeFile(join(folder, 'cache', `${SHA256}-1`), TEXT);
-  await expectNothingLeft(folder, 'journal and cache');
+  await expectNothingLeft(folder, 'cache');
 });
 
 test('many unfinished releases are finished in batches', async () => {

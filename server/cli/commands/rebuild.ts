@@ -74,7 +74,7 @@ export const rebuild: Command = {
   },
 };
 
-/** Opens the archive once, which moves the journal's blobs into place. Returns the message if its key is missing. */
+/** Opens the archive once, which recovers what a crash left. Returns the message if its key is missing. */
 async function openOnce(folder: string, acceptRollback: boolean): Promise<string | undefined> {
   try {
     const warn = (_: object, sentence: string) => printError(sentence);

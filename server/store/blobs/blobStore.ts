@@ -10,7 +10,7 @@ import {
   syncFolder,
   temporaryFolder,
 } from '../files.ts';
-import { BlobWrites, parseMarkers, type Rows, recoverJournal } from './blobWrites.ts';
+import { BlobWrites, parseMarkers, type Rows } from './blobWrites.ts';
 import { LostAndFound, type LostFile, removeSetAside } from './lostAndFound.ts';
 import { type Bounds, OffloadedBlobs } from './offloadedBlobs.ts';
 import { Staging } from './staging.ts';
@@ -94,9 +94,9 @@ export class BlobStore {
   }
 
   /**
-   * Cleans up after the process that last had the folder open. Does not read the folders below `blobs/`. Recovers
-   * journaled blobs that a row references, and empties `tmp/`. Blobs in the journal or with a marker that no row
-   * references are leftovers of unacknowledged writes. If the disk is full, everything stays for the next start.
+   * Cleans up after the process that last had the folder open. Does not read the folders below `blobs/`. Empties
+   * `tmp/`. Blobs with a marker that no row references are leftovers of unacknowledged writes. If the disk is full, they stay
+   * for the next start.
    */
   async recover(
     isReferenced: (sha256: string) => boolean,
@@ -110,8 +110,6 @@ export class BlobStore {
       await this.#removeLeftovers(marks, isReferenced, { mayDelete, isReleased });
     } catch (error) {
       if (!isNoSpace(error)) throw error;
-      // Blobs that could not be written are still in the journal.
-      await this.#emptyTemporary();
       return;
     }
     for (const name of await readdir(temporaryFolder(this.#folder)))
@@ -131,29 +129,18 @@ export class BlobStore {
     return markers;
   }
 
-  /** Recovers journaled blobs that a row references. Deletes unreferenced ones, or moves them to lost-and-found. */
+  /** Deletes the blobs with a marker that no row references, or moves them to lost-and-found. */
   async #removeLeftovers(
     marks: ReturnType<typeof parseMarkers>,
     isReferenced: (sha256: string) => boolean,
     { mayDelete, isReleased }: Required<Pick<Recovery, 'mayDelete' | 'isReleased'>>,
   ): Promise<void> {
-    const removed = new Set<string>();
-    const remove = async (sha256: string) => {
-      if (removed.has(sha256)) return;
-      removed.add(sha256);
-      const isLeftover = mayDelete && !marks.get(sha256)?.includes('found');
+    for (const [sha256, found] of marks) {
+      if (isReferenced(sha256)) continue;
+      const isLeftover = mayDelete && !found.includes('found');
       if (isLeftover || isReleased(sha256)) await rm(this.fileOf(sha256), { force: true });
       else await this.#lost.put(sha256);
-    };
-    await recoverJournal(this.#folder, {
-      isReferenced,
-      // The file of a leftover may be missing or incomplete; lost-and-found gets a complete one.
-      isWanted: (sha256) =>
-        isReferenced(sha256) || (!mayDelete && !removed.has(sha256) && !isReleased(sha256)),
-      write: ({ sha256, bytes }) => this.#writes.rewrite(sha256, bytes),
-      leave: remove,
-    });
-    for (const sha256 of marks.keys()) if (!isReferenced(sha256)) await remove(sha256);
+    }
   }
 
   /**

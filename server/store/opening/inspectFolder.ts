@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { databaseFile, isMissing, journalFolder } from '../files.ts';
+import { databaseFile, isMissing } from '../files.ts';
 import { databaseSchemaVersion, requireKnownSchema } from '../sqlite/engine/migrate.ts';
 import { openForReading, type ReadDatabase, type WriteDatabase } from '../sqlite/engine/open.ts';
 import { entryAt, lastEntry } from '../sqlite/node/ledger.ts';
@@ -249,7 +249,7 @@ function archiveFiles(folder: string): string[] {
   ].filter((file) => existsSync(file));
   const log = `${databaseFile(folder)}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0) files.push(log);
-  const folders = [join(folder, 'blobs'), journalFolder(folder), join(folder, 'lost-and-found')];
+  const folders = [join(folder, 'blobs'), join(folder, 'lost-and-found')];
   return [
     ...files.map((file) => basename(file)),
     ...folders.filter(holdsFile).map((each) => `${basename(each)}/`),
