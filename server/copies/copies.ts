@@ -306,11 +306,6 @@ export class Copies {
     return whileRunning(this.#drills, id, started);
   }
 
-  /** Reads a copy back once that an earlier version may have written with gaps. @throws Problem `copy_failed` */
-  async readBackIfMarked(id: string): Promise<void> {
-    if (this.#queue.copy(id).must_read_back === 1) await this.check(id).finished;
-  }
-
   /**
    * Keeps the key of the archive in a copy, encrypted with a passphrase.
    *

@@ -95,13 +95,13 @@ export class CopySchedule {
     );
   }
 
-  /** Starts a complete check if the last one is too long ago. A copy that is marked is read back at once. */
-  #checkIfDue({ id, added_at, read_back_at, must_read_back, synced_size }: CopyRow): void {
+  /** Starts a complete check if the last one is too long ago. */
+  #checkIfDue({ id, added_at, read_back_at, synced_size }: CopyRow): void {
     const { store, settings, check, log } = this.#services;
     const everyMs = settings().audit_every_days * MS_PER_DAY;
     const now = store.clock.now();
     const isOverdue = everyMs > 0 && now - Date.parse(read_back_at ?? added_at) >= everyMs;
-    if (synced_size === 0 || !(isOverdue || must_read_back === 1)) return;
+    if (synced_size === 0 || !isOverdue) return;
     const last = this.#checkedAt.get(id);
     if (last !== undefined && now - last < CHECK_AGAIN_MS) return;
     this.#checkedAt.set(id, now);

@@ -15,7 +15,6 @@ import {
   setChecked,
   setDrilled,
   setKeptKey,
-  setReadBack,
   setSynced,
 } from '../../server/store/sqlite/node/copies.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
@@ -185,19 +184,6 @@ describe('the schedule', () => {
     const never = follow(0, DONE, drill, 0);
     expect(await turn(60 * DAY_MS)).toEqual([]);
     never.schedule.close();
-  });
-
-  test('reads a copy back once that an earlier version wrote in parts, also without a schedule', async () => {
-    await addRow(idOf('a'));
-    await store.write((database) => database.exec('UPDATE copies SET must_read_back = 1'));
-    const { checked, schedule } = follow(0, DONE);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(checked).toEqual([idOf('a')]);
-    await store.write((database) => setReadBack(database, idOf('a'), store.instant()));
-    await clock.jump(DAY_MS);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(checked).toHaveLength(1);
-    schedule.close();
   });
 
   test('goes on with the other copies if one was removed meanwhile', async () => {

@@ -200,11 +200,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
     list: () => copies.list(),
     add: (added) => copies.add(added),
     change: (id, change) => copies.change(id, change),
-    sync: async (id) => {
-      const sent = await copies.sync(id).finished;
-      await copies.readBackIfMarked(id);
-      return sent;
-    },
+    sync: (id) => copies.sync(id).finished,
     keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
     markLost: (id) => copies.markLost(id).finished,
     close: async () => {

@@ -35,8 +35,6 @@ export interface CopyRow {
   checked_at: string | null;
   /** When the last complete check began. */
   read_back_at: string | null;
-  /** Whether it has to be read back once because of how an earlier version wrote it: 1 or 0. */
-  must_read_back: number;
   /** The verifier key whose private key the copy holds, encrypted. */
   kept_key: string | null;
   last_error: string | null;
@@ -171,7 +169,7 @@ export function holdsWithheldKey({ recipient, kept_recipient }: CopyRow): boolea
 
 /** Records that everything in a copy was read back since a time. */
 export function setReadBack(database: WriteDatabase, id: string, since: string): void {
-  statement(database, 'UPDATE copies SET read_back_at = ?, must_read_back = 0 WHERE id = ?').run(since, id);
+  statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
 }
 
 /** Records a restore drill. Drills that fail for the same reason in a row are one failure. */

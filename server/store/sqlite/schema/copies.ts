@@ -48,7 +48,6 @@ CREATE TABLE copies (
   synced_state TEXT,
   is_listed INTEGER NOT NULL DEFAULT 0 CHECK (is_listed IN (0, 1)),
   sending_size INTEGER,
-  must_read_back INTEGER NOT NULL DEFAULT 0 CHECK (must_read_back IN (0, 1)),
   is_sending INTEGER NOT NULL DEFAULT 0 CHECK (is_sending IN (0, 1)),
   recipient TEXT,
   kept_recipient TEXT,
