@@ -129,7 +129,7 @@ async function startServices(
       log.warn({ error }, 'The file of the access keys could not be read; the next start tries again.'),
     );
   if (copy) services.copies.startFollowing();
-  if (!isReadOnly(store.read)) await services.deposits.resume();
+  if (!isReadOnly(store.read)) services.deposits.resume();
   if (prove && !isReadOnly(store.read)) {
     services.timestamps.startSchedule();
     services.witnesses.startSchedule();

@@ -27,7 +27,6 @@ import {
   repositoryAt,
   repositoryById,
   sendingDeposits,
-  unrecordedDeposits,
 } from '../../store/sqlite/archive/deposits.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { setOf } from '../../store/sqlite/archive/sets.ts';
@@ -147,13 +146,9 @@ export class Deposits {
     }
   }
 
-  /** Records what earlier versions published, and goes on with the deposits that were running when the node ended. */
-  async resume(): Promise<void> {
-    const { store, log } = this.#config;
-    const record = (id: string) => store.write((database) => recordPublished(database, id, store.instant()));
-    await Promise.all(unrecordedDeposits(store.read).map(record)).catch((error: unknown) =>
-      log.warn({ error }, 'Published deposits could not be recorded; the next start tries again.'),
-    );
+  /** Goes on with the deposits that were running when the node ended. */
+  resume(): void {
+    const { store } = this.#config;
     for (const id of sendingDeposits(store.read)) {
       const row = depositById(store.read, id);
       if (row) this.#start(row);

@@ -148,11 +148,6 @@ export const sendingDeposits = selectValues<string>(
   "SELECT id FROM deposits WHERE state = 'sending' ORDER BY number",
 );
 
-/** Returns the published deposits that the ledger does not record yet, oldest first: those of earlier versions. */
-export const unrecordedDeposits = selectValues<string>(
-  "SELECT id FROM deposits WHERE state = 'published' AND ledger_entry IS NULL ORDER BY published_at, number",
-);
-
 export const depositsInRepository = selectValues<string, [repository: string]>(
   'SELECT id FROM deposits WHERE repository = ?',
 );
