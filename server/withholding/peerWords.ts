@@ -45,7 +45,7 @@ function endWords(database: WriteDatabase, at: string): void {
 /** Ends a withholding. What it covers and whose bytes are still from the peer alone is withheld by itself. */
 function endWord(
   database: WriteDatabase,
-  { withholding: entry, origin }: { withholding: number; origin: number | null },
+  { withholding: entry, origin }: { withholding: number; origin: number },
   at: string,
 ): void {
   const withholding = withholdingByEntry(database, entry);
@@ -70,7 +70,7 @@ interface WordOfPeer {
   target: Target;
   reason: Parameters<typeof withholdNow>[1]['reason'];
   note: string | null;
-  origin: number | null;
+  origin: number;
 }
 
 /**

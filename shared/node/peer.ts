@@ -243,13 +243,13 @@ export const peerProposalSchema = namedObject('PeerProposal', {
   /** The peer's ledger entry. */
   entry: z.int().min(1),
   proposed_at: instantSchema,
-  /** Whether it is withheld here already, because an earlier version of this program followed the peer. */
+  /** Whether it is withheld here, because the owner took what the peer proposed. */
   is_withheld: z.boolean(),
   decision: z.enum(['take', 'leave']).nullable(),
 });
 export type PeerProposal = z.output<typeof peerProposalSchema>;
 
-/** `take` withholds it here, or shows it again. `leave` changes nothing; what is withheld here already is shown again. */
+/** `take` withholds it here, or shows it again. `leave` changes nothing. */
 export const proposalDecisionSchema = z.strictObject({ decision: z.enum(['take', 'leave']) });
 export type ProposalDecision = z.output<typeof proposalDecisionSchema>['decision'];
 

@@ -129,7 +129,7 @@ export const peerRoutes = {
     path: '/manage/peers/{id}/proposals/{number}',
     summary: 'Take or leave what a peer proposes',
     description:
-      '`take` withholds it here with the reason of the peer, or shows it again. `leave` changes nothing here; what an earlier version of the program withheld because of the peer is shown again.',
+      '`take` withholds it here with the reason of the peer, or shows it again. `leave` changes nothing here.',
     body: jsonBody(proposalDecisionSchema),
     responses: { 200: { description: 'The proposal, decided', schema: peerProposalSchema } },
     problems: ['not_found', 'released', 'unknown_target'],

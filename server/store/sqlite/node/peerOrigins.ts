@@ -68,7 +68,7 @@ export const isStudyFrom = hasRow<[values: { id: string; origin: number }]>(
 );
 
 /** Records that this archive withholds something because of the word of a peer. */
-export const insertPeerWord = change<[values: { withholding: number; origin: number | null }]>(
+export const insertPeerWord = change<[values: { withholding: number; origin: number }]>(
   'INSERT INTO peer_words (withholding, origin) VALUES ($withholding, $origin) ON CONFLICT DO NOTHING',
 );
 /** Makes a withholding the owner's own. */
@@ -95,7 +95,7 @@ export const fromElsewhere = selectValues<string>('SELECT sha256 FROM objects_fr
 
 /** Returns the withholdings because of peers that cover one of these digests. */
 export const wordsCovering = selectAll<
-  { withholding: number; origin: number | null },
+  { withholding: number; origin: number },
   [values: { digests: string }]
 >(
   `SELECT DISTINCT w.withholding, w.origin FROM json_each($digests) j

@@ -94,7 +94,7 @@ END;
 const WORDS_OF_PEERS = `
 CREATE TABLE peer_words (
   withholding INTEGER PRIMARY KEY REFERENCES withholdings (ledger_entry),
-  origin INTEGER
+  origin INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE peer_withholdings (

@@ -59,7 +59,6 @@ function Proposal({ peer, proposal }: { peer: Peer; proposal: PeerProposal }) {
       </p>
       <p className="small">
         The peer {said} since <TimeText at={at} />. Reason: {RELEASED_REASON_TEXT[reason]}.
-        {proposal.is_withheld && proposal.kind !== 'shown' && ' It is withheld here, too.'}
       </p>
       {note && <p className="small muted wrap-anywhere">Its note: {note}</p>}
       {decide.error && <ErrorNote error={decide.error} />}
@@ -81,10 +80,8 @@ function Proposal({ peer, proposal }: { peer: Peer; proposal: PeerProposal }) {
   );
 }
 
-function wordsOf({ kind, is_withheld }: PeerProposal): { said: string; take: string; leave: string } {
+function wordsOf({ kind }: PeerProposal): { said: string; take: string; leave: string } {
   if (kind === 'shown') return { said: 'shows this again', take: 'Show again', leave: 'Leave withheld' };
   const said = kind === 'withheld' ? 'withholds this' : 'has given up these bytes';
-  return is_withheld
-    ? { said, take: 'Keep withheld', leave: 'Show again' }
-    : { said, take: 'Withhold here', leave: 'Leave' };
+  return { said, take: 'Withhold here', leave: 'Leave' };
 }
