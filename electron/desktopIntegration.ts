@@ -67,12 +67,7 @@ function describeStatus({ reason, sources, storage }: Status): string {
 const MAX_KEPT = 50;
 
 /** Shows the alerts for this desktop, and that the disk of the archive cannot be reached. */
-export async function setUpNotifications(
-  node: RunningNode,
-  windows: DesktopWindows,
-  preferences: Preferences,
-): Promise<void> {
-  await moveToAlert(node, preferences);
+export function setUpNotifications(node: RunningNode, windows: DesktopWindows): void {
   if (!Notification.isSupported()) return;
   const kept: Notification[] = [];
   const show = (title: string, body: string, onClick: () => void) => {
@@ -95,20 +90,6 @@ export async function setUpNotifications(
     const { title } = PROBLEMS.data_folder_away;
     show(isAway ? title : 'The disk of the archive is back', body, () => windows.show());
   });
-}
-
-/** Earlier versions showed a notification for each event of the types in the preferences. An alert does this now. */
-async function moveToAlert(node: RunningNode, preferences: Preferences): Promise<void> {
-  const { notify } = preferences.current;
-  if (notify.length === 0) return;
-  await node.addAlert({
-    name: 'Desktop notifications',
-    when: { event_types: notify },
-    to: [{ kind: 'desktop' }],
-    every: 'at_once',
-    paused: false,
-  });
-  preferences.change({ notify: [] });
 }
 
 const HIDDEN = '--hidden';

@@ -114,10 +114,7 @@ async function showNode(
   powerMonitor.on('suspend', () => node.suspend());
   powerMonitor.on('resume', () => node.resume());
   node.onUnseen((count) => windows.showUnseen(count));
-  inBackground(
-    () => setUpNotifications(node, windows, preferences),
-    (error) => log.error({ error }, 'Alerts cannot be shown on this desktop.'),
-  );
+  setUpNotifications(node, windows);
   opened.handOver((item) => {
     if ('page' in item) return windows.goTo(item.page);
     inBackground(

@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { followMoves } from '../server/moving/archivePlace.ts';
-import { eventTypeSchema } from '../shared/collection/event.ts';
 import { desktopPreferencesSchema } from '../shared/node/owner.ts';
 
 const boundsSchema = z.object({
@@ -19,8 +18,6 @@ const keptSchema = z.object({
   open_at_login: desktopPreferencesSchema.shape.open_at_login.catch(false),
   /** Whether the graphics driver failed, so that it is not used; see `processes.ts`. */
   software_drawing: z.boolean().catch(false),
-  /** Set by earlier versions; see `desktopIntegration.ts`. */
-  notify: z.array(eventTypeSchema).catch([]),
   window: boundsSchema.optional().catch(undefined),
   /** The folder of the archive, if it is not the default one. */
   archive: z.string().min(1).optional().catch(undefined),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
-import type { Alert, AlertMessage, NewAlert } from '../shared/alerts/alert.ts';
+import type { AlertMessage } from '../shared/alerts/alert.ts';
 import { type Clock, systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/seen.ts';
@@ -32,7 +32,6 @@ export interface RunningNode {
   createSignInLink(): string;
   /** Shows the alerts for this desktop from now on. Those that wait are shown first. */
   showAlerts(show: (message: AlertMessage) => void): void;
-  addAlert(alert: NewAlert): Promise<Alert>;
   /** Calls the listener with the number of events that the owner has not seen: now, and when it has changed. */
   onUnseen(listener: (count: number) => void): void;
   /** Calls the listener when the data folder is found to be gone (true), and when the node goes on (false). */
@@ -130,10 +129,6 @@ class LastingNode implements RunningNode {
   showAlerts(show: (message: AlertMessage) => void): void {
     this.#show = show;
     this.#served.services.alerts.showOnDesktop(show);
-  }
-
-  addAlert(alert: NewAlert): Promise<Alert> {
-    return this.#served.services.alerts.add(alert);
   }
 
   onUnseen(listener: (count: number) => void): void {

@@ -243,10 +243,11 @@ function collectorHere({ store, collection }: CollectionHere): Collector {
 function remoteCollector(node: RunningNode): Collector {
   return {
     async importSources(form, bytes, capture) {
-      // A node of an earlier version does not know the parameter.
-      const query = capture === 'page' ? '?capture=page' : '';
       const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
-      return (await node.request('POST', `/manage/sources/import${query}`, { type, bytes })) as SourceImport;
+      return (await node.request('POST', `/manage/sources/import?capture=${capture}`, {
+        type,
+        bytes,
+      })) as SourceImport;
     },
     async collect() {
       const job = (await node.request('POST', '/manage/collections')) as Job;
