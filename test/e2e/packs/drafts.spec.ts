@@ -120,40 +120,9 @@ test('a draft whose first answer was lost is neither created twice nor overwritt
   });
 });
 
-test('drafts of an earlier release and several drafts are kept; signing out ends the saving on the node', {
+test('several drafts are kept; signing out ends the saving on the node', {
   tag: '@trial',
 }, async ({ page, node, checks }) => {
-  await test.step('a draft that an earlier release left in the browser is taken over once', async () => {
-    await page.goto('/verify');
-    await page.evaluate(async () => {
-      const draft = { title: 'From before', summary: 'Typed in an earlier release' };
-      localStorage.setItem('strongroom-draft', JSON.stringify({ state: { draft }, version: 1 }));
-      const entry = { id: '1', path: 'old.txt', mediaType: 'text/plain', bytes: 3 };
-      localStorage.setItem('strongroom-draft-files', JSON.stringify([entry]));
-      await new Promise<void>((resolve, reject) => {
-        const request = indexedDB.open('strongroom-draft', 1);
-        request.onupgradeneeded = () => request.result.createObjectStore('files', { keyPath: 'id' });
-        request.onerror = () => reject(request.error);
-        request.onsuccess = () => {
-          const change = request.result.transaction('files', 'readwrite');
-          change.objectStore('files').put({ id: '1', file: new File(['old'], 'old.txt') });
-          change.oncomplete = () => {
-            request.result.close();
-            resolve();
-          };
-        };
-      });
-    });
-    await page.goto('/assemble');
-    await expect(titleOf(page)).toHaveValue('From before');
-    await expect.poll(async () => (await draftsOf(node)).map(({ counts }) => counts.files)).toEqual([1]);
-    await expect(page.getByText(SAVED)).toBeVisible();
-    await page.reload();
-    await expect(titleOf(page)).toHaveValue('From before');
-    await expect(page.getByRole('button', { name: /^digest of old.txt/ })).toBeVisible();
-    expect(await draftsOf(node)).toHaveLength(1);
-  });
-  await forgetDrafts(page, node);
   await test.step('several drafts are kept: a new one is started, another is continued, and one is deleted', async () => {
     await page.goto('/assemble');
     await titleOf(page).fill('First draft');

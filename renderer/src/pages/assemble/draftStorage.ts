@@ -16,7 +16,7 @@ export interface KeptRecord {
   isChanged: boolean;
 }
 
-/** The record that this browser kept. An earlier release kept fewer fields. */
+/** The record that this browser kept. Another version may have kept fewer fields. */
 export function readKept(): Partial<KeptRecord> {
   try {
     const text = globalThis.localStorage?.getItem(RECORD_KEY) ?? '{}';
@@ -50,15 +50,7 @@ export function saveManifest(files: readonly DraftFile[]): boolean {
 
 export function readManifest(): ManifestEntry[] {
   const text = localStorage.getItem(FILES_KEY);
-  const entries = text
-    ? (JSON.parse(text) as (Omit<ManifestEntry, 'isStored' | 'savedPath'> & Partial<ManifestEntry>)[])
-    : [];
-  // Drafts of earlier releases are not saved on the node.
-  return entries.map((entry) => ({
-    ...entry,
-    isStored: entry.isStored ?? false,
-    savedPath: entry.savedPath,
-  }));
+  return text ? (JSON.parse(text) as ManifestEntry[]) : [];
 }
 
 function tryToKeep(key: string, value: unknown): boolean {
