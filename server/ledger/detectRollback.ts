@@ -1,13 +1,6 @@
 import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import {
-  type KeyChange,
-  type KnownHead,
-  NO_HASH,
-  parseSavedHead,
-  type SavedHead,
-  withPlainLineEnds,
-} from '../../shared/ledger/ledger.ts';
+import { type KeyChange, type KnownHead, withPlainLineEnds } from '../../shared/ledger/ledger.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { createFolder, databaseFile, isMissing, syncFile, syncFolder } from '../store/files.ts';
 import { HeadFileError, headFile, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';
@@ -18,7 +11,7 @@ import {
 } from '../store/opening/inspectFolder.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
-import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/owner.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { readStoredCheckpoints, type StoredCheckpoint } from './checkpoints.ts';
@@ -191,22 +184,18 @@ export interface CheckpointComparison {
   ok: boolean;
   /** The result in plain English. */
   sentence: string;
-  /** The verifier key that signed the checkpoint, if it is one of this ledger's keys. Null for an unsigned head. */
+  /** The verifier key that signed the checkpoint; null if it is none of this ledger's keys. */
   key: string | null;
 }
 
 /**
  * Compares a ledger with an earlier checkpoint: its first entries must have the signed root. The checkpoint may be
- * signed by the node's current key or by an earlier one that is recorded in the ledger. The unsigned heads that the
- * interface once saved are accepted too.
+ * signed by the node's current key or by an earlier one that is recorded in the ledger.
  */
 export function compareCheckpoint(file: string, saved: string): CheckpointComparison {
-  const head = parseSavedHead(saved);
   const database = openForReading(file);
   try {
-    return onSnapshot(database, () =>
-      head ? compareHead(database, head) : compare(database, withPlainLineEnds(saved)),
-    );
+    return onSnapshot(database, () => compare(database, withPlainLineEnds(saved)));
   } catch (error) {
     if (error instanceof CheckpointError) return { ok: false, sentence: error.message, key: null };
     throw error;
@@ -231,21 +220,6 @@ function compare(database: ReadDatabase, note: string): CheckpointComparison {
   }
   const sentence = `Nothing was rewritten since the checkpoint over ${countOf(checkpoint.size, 'entry', 'entries')}.`;
   return { ok: true, sentence: sentence + by, key };
-}
-
-function compareHead(database: ReadDatabase, { seq, hash, root }: SavedHead): CheckpointComparison {
-  const size = lastEntry(database)?.seq ?? 0;
-  if (seq > size) {
-    const sentence = `The file was saved with ${countOf(seq, 'entry', 'entries')}, and the ledger has ${size}: entries are missing.`;
-    return { ok: false, sentence, key: null };
-  }
-  const last = seq === 0 ? NO_HASH : entryAt(database, seq)?.hash;
-  if (last !== hash || rootAt(database, seq).toString('hex') !== root) {
-    const sentence = `The first ${seq} entries are not those of the saved file: the ledger was rewritten.`;
-    return { ok: false, sentence, key: null };
-  }
-  const sentence = `Nothing was rewritten since the file was saved with ${countOf(seq, 'entry', 'entries')}. It is in an older format without a signature. Save a checkpoint now.`;
-  return { ok: true, sentence, key: null };
 }
 
 /** @throws CheckpointError the error for the first key, if none of the keys has signed it */

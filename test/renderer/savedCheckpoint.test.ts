@@ -43,7 +43,7 @@ function opened(text: string): SavedCheckpoint {
 
 /** Compares a saved file with the node, as the page does. */
 async function check(saved: SavedCheckpoint, keyChanges: KeyChange[] = [], key?: string) {
-  const { items, head } = await readLedger();
+  const { head } = await readLedger();
   const isWithin = saved.seq > 0 && saved.seq <= head.seq;
   const proof = isWithin
     ? ((await (
@@ -57,15 +57,8 @@ async function check(saved: SavedCheckpoint, keyChanges: KeyChange[] = [], key?:
     key: verifierKey,
     keyChanges,
     head,
-    entry: items[saved.seq - 1],
     proof,
   });
-}
-
-function oldFileOf({ seq, hash, root }: LedgerHead, changes: object = {}): string {
-  const saved_at = '2026-11-20T10:00:00.000Z';
-  const head = { format: 'strongroom-ledger-head', version: 1, node: 'a.example', seq, hash, root, saved_at };
-  return JSON.stringify({ ...head, ...changes });
 }
 
 test('every checkpoint of the node is signed by it and begins every later ledger', async () => {
@@ -123,28 +116,6 @@ test('a signed checkpoint over another root or more entries than there are is re
   expect((await signed(9, 1)).differences).toEqual([{ what: 'Number of entries', saved: '9', now: '4' }]);
 });
 
-test('a file in the older format is compared by hash and root, and is unsigned', async () => {
-  await record(4);
-  const { head } = await readLedger();
-  await record(3);
-  expect(await check(opened(oldFileOf(head)))).toMatchObject({
-    signer: { is: 'unsigned' },
-    differences: [],
-    since: 3,
-    proven: true,
-    otherNode: true,
-  });
-  const other = 'a'.repeat(64);
-  expect((await check(opened(oldFileOf(head, { hash: other })))).differences).toContainEqual({
-    what: 'Hash of entry 4',
-    saved: other,
-    now: head.hash,
-  });
-  expect((await check(opened(oldFileOf(head, { root: other })))).differences).toEqual([
-    expect.objectContaining({ saved: other }),
-  ]);
-});
-
 test('a checkpoint that an editor saved with other line ends is still verified', async () => {
   const text = await readText('/api/ledger/checkpoint');
   for (const saved of [text.replaceAll('\n', '\r\n'), `\uFEFF${text}`, text.trimEnd()])
@@ -157,7 +128,6 @@ test('a file that is not a checkpoint is rejected', async () => {
   const broken = [
     'a shopping list',
     '{"format":"other"}',
-    oldFileOf({ seq: 1, hash: 'B'.repeat(64), root: 'c'.repeat(64) }),
     text.slice(0, text.indexOf('\n\n')),
     text.replace('\n0\n', '\n-1\n'),
     text.replace(root, root.slice(4)),

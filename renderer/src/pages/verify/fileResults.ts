@@ -371,8 +371,7 @@ export function checkpointWords({ saved, proof }: CheckpointNote, result: Checkp
       : 'None of this node’s current or former keys signed the checkpoint.';
   if (differences.length > 0)
     return 'The ledger does not begin with this checkpoint: it was rewritten after the checkpoint was signed.';
-  const signature =
-    signer.is === 'unsigned' ? 'The file has no signature.' : 'The signature of this node is valid.';
+  const signature = 'The signature of this node is valid.';
   const ledger = `The ledger begins with this checkpoint; ${countOf(since, 'entry', 'entries')} were added since.`;
   if (!proof) return `${ledger} ${signature}`;
   const number = formatCount(proof.index + 1);

@@ -2,7 +2,6 @@ import { FileButton } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { type DragEvent, useRef, useState } from 'react';
 import { Link } from 'react-router';
-import { TimeText } from '../../../components/data/Values.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { IconButton } from '../../../components/forms/buttons.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format.ts';
@@ -149,8 +148,7 @@ function Sizes({ saved, found }: { saved: SavedCheckpoint; found: CheckpointComp
   return (
     <>
       <p>
-        Saved {saved.savedAt && <TimeText at={saved.savedAt} />} with {countOf(saved.seq, 'entry', 'entries')}
-        ; the ledger now has {formatCount(head.seq)}
+        Saved with {countOf(saved.seq, 'entry', 'entries')}; the ledger now has {formatCount(head.seq)}
         {ok && since > 0 && `, ${formatCount(since)} of them added since`}.
       </p>
       {ok && proven && (
@@ -172,8 +170,6 @@ function SignerText({ signer }: { signer: Signer }) {
       </>
     );
   }
-  if (signer.is === 'unsigned')
-    return 'The file is in an older format without a signature. Save a checkpoint now: it is signed, and other programs can check it too.';
   return 'The signature is valid. It was made with the key of this node.';
 }
 

@@ -4,8 +4,6 @@ import {
   type KeyChange,
   type LedgerEntry,
   type LedgerHead,
-  NO_HASH,
-  parseSavedHead,
   withPlainLineEnds,
 } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
@@ -21,7 +19,7 @@ import { isConsistent, rootFromPath } from '../../../../../shared/proof/tree.ts'
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { call, readText } from '../../../api/client.ts';
 import { formatCount } from '../../../format.ts';
-import { hashOfEntry, hashOfParts } from '../chain.ts';
+import { hashOfParts } from '../chain.ts';
 
 /** A difference between the checkpoint and the current ledger. */
 interface CheckpointDifference {
@@ -38,9 +36,7 @@ export type Signer =
   /** The signature of one of the node's keys does not match. */
   | { is: 'altered' }
   /** None of the node's keys has signed it. */
-  | { is: 'unknown' }
-  /** The file is in the older format. */
-  | { is: 'unsigned' };
+  | { is: 'unknown' };
 
 export interface CheckpointComparison {
   signer: Signer;
@@ -54,21 +50,26 @@ export interface CheckpointComparison {
   head: LedgerHead;
 }
 
-/** What the node says now. The entry and the proof exist only within the ledger. */
+/** What the node says now. The proof exists only within the ledger. */
 interface CurrentLedger {
   node: string;
   /** The verifier key. */
   key: string;
   keyChanges: readonly KeyChange[];
   head: LedgerHead;
-  entry: LedgerEntry | undefined;
   proof: Pick<ConsistencyProof, 'hashes'> | undefined;
 }
 
 /** Compares a checkpoint with the current ledger. Everything that can be recomputed here is. */
 export function compareCheckpoint(saved: SavedCheckpoint, current: CurrentLedger): CheckpointComparison {
   const { head, proof } = current;
-  const differences = [...sizeAndHash(saved, current)];
+  const differences: CheckpointDifference[] = [];
+  if (head.seq < saved.seq)
+    differences.push({
+      what: 'Number of entries',
+      saved: formatCount(saved.seq),
+      now: formatCount(head.seq),
+    });
   if (head.seq === saved.seq && saved.root !== head.root)
     differences.push({ what: 'Root of all entries', saved: saved.root, now: head.root });
   const proven = proof !== undefined && provesConsistency(saved, head, proof);
@@ -90,28 +91,7 @@ export function compareCheckpoint(saved: SavedCheckpoint, current: CurrentLedger
   };
 }
 
-/** A checkpoint has only a root; an unsigned head also has the hash of its last entry. */
-function* sizeAndHash(
-  saved: SavedCheckpoint,
-  { head, entry }: CurrentLedger,
-): Generator<CheckpointDifference> {
-  const { seq, hash } = saved;
-  if (head.seq < seq) {
-    yield { what: 'Number of entries', saved: formatCount(seq), now: formatCount(head.seq) };
-    return;
-  }
-  if (hash === undefined) return;
-  const what = seq === 0 ? 'Hash of the empty ledger' : `Hash of entry ${formatCount(seq)}`;
-  const now = seq === 0 ? NO_HASH : entry?.seq === seq ? entry.hash : 'no such entry';
-  if (hash !== now) yield { what, saved: hash, now };
-  if (entry?.seq !== seq) return;
-  const recomputed = hashOfEntry(entry);
-  if (hash !== recomputed)
-    yield { what: `${what}, recomputed from its content`, saved: hash, now: recomputed };
-}
-
 function signerOf({ note }: SavedCheckpoint, { key, keyChanges }: CurrentLedger): Signer {
-  if (note === undefined) return { is: 'unsigned' };
   const keys: [key: string, signer: Signer][] = [[key, { is: 'current' }]];
   for (const { old_key, ledger_entry } of keyChanges)
     if (old_key !== null) keys.push([old_key, { is: 'former', replacedBy: ledger_entry }]);
@@ -152,24 +132,21 @@ export function provesInclusion(
   return computed !== undefined && bytesToHex(computed) === root;
 }
 
-/** A checkpoint that a person saved: a signed note, or an unsigned head in an older format. */
+/** A checkpoint that a person saved. */
 export interface SavedCheckpoint {
   /** The name of the node. */
   origin: string;
   seq: number;
   /** In hex. */
   root: string;
-  /** The signed note. Undefined for an unsigned head. */
-  note: string | undefined;
-  /** The hash of the last entry and the time; only an unsigned head has them. */
-  hash?: string;
-  savedAt?: string;
+  /** The signed note. */
+  note: string;
 }
 
 /** Larger files are rejected without reading them. */
 export const MAX_CHECKPOINT_BYTES = 16_384;
 
-export const CHECKPOINT_FILE_TYPES = '.checkpoint,.txt,.json,text/plain,application/json';
+export const CHECKPOINT_FILE_TYPES = '.checkpoint,.txt,text/plain';
 
 /** The name under which a checkpoint is saved. */
 export function checkpointFileName({ origin, seq }: SavedCheckpoint): string {
@@ -178,11 +155,6 @@ export function checkpointFileName({ origin, seq }: SavedCheckpoint): string {
 
 /** Parses a checkpoint file. Returns the checkpoint or an error message. */
 export function parseCheckpoint(text: string): { saved: SavedCheckpoint } | { refused: string } {
-  const head = parseSavedHead(text);
-  if (head) {
-    const { node, seq, root, hash, saved_at } = head;
-    return { saved: { origin: node, seq, root, note: undefined, hash, savedAt: saved_at } };
-  }
   const note = withPlainLineEnds(text);
   const found = isSignedNote(note) ? parseBody(noteBody(note)) : undefined;
   if (!found)
@@ -194,20 +166,18 @@ export function parseCheckpoint(text: string): { saved: SavedCheckpoint } | { re
 }
 
 /**
- * Requests the head, the keys, the entry at the saved position and a consistency proof, and compares the checkpoint
- * with them.
+ * Requests the head, the keys and a consistency proof, and compares the checkpoint with them.
  */
 export async function checkCheckpoint(saved: SavedCheckpoint, node: string): Promise<CheckpointComparison> {
-  const [{ items, head }, key, changes] = await Promise.all([
-    call('readLedger', { query: { from: Math.max(1, saved.seq), limit: 1 } }),
+  const [{ head }, key, changes] = await Promise.all([
+    call('readLedger', { query: { limit: 1 } }),
     readText('readLedgerKey'),
     call('listKeyChanges', { query: { limit: MAX_LIST_LIMIT } }),
   ]);
-  const entry = items.find(({ seq }) => seq === saved.seq);
   // An empty ledger needs no proof. Beyond its end the node cannot give one.
   const isWithin = saved.seq > 0 && saved.seq <= head.seq;
   const proof = isWithin
     ? await call('proveConsistency', { query: { from: saved.seq, to: head.seq } })
     : undefined;
-  return compareCheckpoint(saved, { node, key: key.trim(), keyChanges: changes.items, head, entry, proof });
+  return compareCheckpoint(saved, { node, key: key.trim(), keyChanges: changes.items, head, proof });
 }
