@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
-import { readStoredCheckpoints } from '../ledger/checkpoints.ts';
+import { readStoredCheckpoint } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
 import { keyNameOf } from '../ledger/nodeKey.ts';
 import { databaseFile, orIfMissing, syncFile, syncFolder } from '../store/files.ts';
@@ -142,9 +142,9 @@ async function candidates({ folder, dump }: RebuildOptions): Promise<FoundDump[]
 async function assertOwnedByThisNode(folder: string, { key }: FoundDump): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^key(\.next|\.retired-[0-9a-f]{8})?$/.test(name));
   const keys = await Promise.all(names.map((name) => verifierKeyIn(join(folder, name), keyNameOf(key))));
-  const notes = await readStoredCheckpoints(folder);
-  if (names.length + notes.length === 0 || keys.includes(key)) return;
-  if (notes.some(({ note }) => isSignedBy(note, key))) return;
+  const stored = await readStoredCheckpoint(folder);
+  if ((names.length === 0 && !stored) || keys.includes(key)) return;
+  if (stored && isSignedBy(stored.note, key)) return;
   throw new DumpError('It is the dump of another archive.');
 }
 

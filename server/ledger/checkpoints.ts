@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { isMissing, isNoSpace, orIfMissing, writeFileDurably } from '../store/files.ts';
@@ -10,33 +10,22 @@ import { type Cosigner, cosignerOf } from './witness/cosignature.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
 
-/** A checkpoint file in a data folder, not yet verified. */
+/** The checkpoint file of a data folder, not yet verified. */
 export interface StoredCheckpoint {
   file: string;
   note: string;
 }
 
-/** `checkpoint` is the largest that the node has signed. Exports of earlier releases added the size to the name of theirs. */
-const CHECKPOINT_FILE = /^checkpoint(-\d{1,15})?$/;
-
+/** The file of the largest checkpoint that the node has signed. */
 function checkpointFile(folder: string): string {
   return join(folder, 'checkpoint');
 }
 
-/** Reads the checkpoint files in a data folder. */
-export async function readStoredCheckpoints(folder: string): Promise<StoredCheckpoint[]> {
-  const names = await orIfMissing(readdir(folder), []);
-  const files = names.filter((name) => CHECKPOINT_FILE.test(name)).map((name) => join(folder, name));
-  const notes: StoredCheckpoint[] = [];
-  for (const file of files) {
-    try {
-      notes.push({ file, note: await readFile(file, 'utf8') });
-    } catch (error) {
-      // A node that is opening just removed it, after writing one of the same size or larger.
-      if (!isMissing(error)) throw error;
-    }
-  }
-  return notes;
+/** Reads the checkpoint in a data folder; undefined if there is none. */
+export async function readStoredCheckpoint(folder: string): Promise<StoredCheckpoint | undefined> {
+  const file = checkpointFile(folder);
+  const note = await orIfMissing(readFile(file, 'utf8'), undefined);
+  return note === undefined ? undefined : { file, note };
 }
 
 interface CheckpointsConfig {
@@ -129,12 +118,6 @@ export class Checkpoints {
     const { size, note } = requested;
     await replace(checkpointFile(this.#folder), note);
     this.#storedSize = size;
-  }
-
-  /** Removes the files that exports of earlier releases left. Call it after storing a checkpoint that is at least as large. */
-  async removeSecondaryCheckpoints(): Promise<void> {
-    for (const { file } of await readStoredCheckpoints(this.#folder))
-      if (file !== checkpointFile(this.#folder)) await rm(file, { force: true });
   }
 }
 

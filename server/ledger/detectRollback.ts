@@ -14,7 +14,7 @@ import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/owner.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
-import { readStoredCheckpoints, type StoredCheckpoint } from './checkpoints.ts';
+import { readStoredCheckpoint, type StoredCheckpoint } from './checkpoints.ts';
 import { readKeyChanges } from './nodeKey.ts';
 import { rootAt } from './tree.ts';
 
@@ -28,13 +28,11 @@ class StoredCheckpointError extends Error {
   }
 }
 
-/** The result of comparing a database with the head file and the checkpoints of its folder. */
+/** The result of comparing a database with the head file and the checkpoint of its folder. */
 export interface RollbackCheck {
   head: RecordedHead | undefined;
   /** The largest stored checkpoint by the database's own key, if any. */
   checkpoint: Checkpoint | undefined;
-  /** Whether another process stored checkpoints while a node had the archive open. */
-  hasSecondary: boolean;
   /** Whether a rollback was ever accepted. Blobs that no row references may then belong to the lost entries. */
   wasRolledBack: boolean;
   /** Why the database does not match, or why that cannot be verified; undefined if it matches. */
@@ -42,7 +40,7 @@ export interface RollbackCheck {
 }
 
 /**
- * Compares a database with the head file and the checkpoints of its folder. Changes nothing. These files were read
+ * Compares a database with the head file and the checkpoint of its folder. Changes nothing. These files were read
  * before the database, so that a node that is writing meanwhile is not mistaken for a rollback.
  */
 export async function detectRollback(inspected: InspectedFolder, known: KnownState): Promise<RollbackCheck> {
@@ -52,7 +50,6 @@ export async function detectRollback(inspected: InspectedFolder, known: KnownSta
   const result: RollbackCheck = {
     head: known.head,
     checkpoint: undefined,
-    hasSecondary: known.notes.length > 1,
     wasRolledBack: changes.some(({ type }) => type === 'ledger.rolled_back'),
     doubt: known.headError,
   };
@@ -61,36 +58,33 @@ export async function detectRollback(inspected: InspectedFolder, known: KnownSta
     const reason = describeRollback(inspected, head);
     if (reason) result.doubt ??= new RollbackDetectedError(folder, reason);
   }
-  for (const note of known.notes) {
-    const { checkpoint, key, doubt } = verifyNote(note, ownKey, changes);
-    result.doubt ??= doubt;
-    if (!checkpoint) continue;
-    if (key === ownKey && checkpoint.size >= (result.checkpoint?.size ?? 0)) result.checkpoint = checkpoint;
-    // An accepted rollback also revokes the checkpoints signed by the key that it replaced.
-    const isRevoked = changes.some(
-      (change) => change.type === 'ledger.rolled_back' && change.old_key === key,
-    );
-    const reason = isRevoked ? undefined : describeMismatch(hasTables ? read : undefined, checkpoint);
-    if (reason) result.doubt ??= new RollbackDetectedError(folder, reason);
-  }
+  if (!known.note) return result;
+  const { checkpoint, key, doubt } = verifyNote(known.note, ownKey, changes);
+  result.doubt ??= doubt;
+  if (!checkpoint) return result;
+  if (key === ownKey) result.checkpoint = checkpoint;
+  // An accepted rollback also revokes the checkpoints signed by the key that it replaced.
+  const isRevoked = changes.some((change) => change.type === 'ledger.rolled_back' && change.old_key === key);
+  const reason = isRevoked ? undefined : describeMismatch(hasTables ? read : undefined, checkpoint);
+  if (reason) result.doubt ??= new RollbackDetectedError(folder, reason);
   return result;
 }
 
-/** The head file and the checkpoints of a data folder, not yet verified. */
+/** The head file and the checkpoint of a data folder, not yet verified. */
 interface KnownState {
   head: RecordedHead | undefined;
   headError: HeadFileError | undefined;
-  notes: StoredCheckpoint[];
+  note: StoredCheckpoint | undefined;
 }
 
-/** Reads the head file and the checkpoints of a data folder. */
+/** Reads the head file and the checkpoint of a data folder. */
 export async function readKnownState(folder: string): Promise<KnownState> {
-  const notes = await readStoredCheckpoints(folder);
+  const note = await readStoredCheckpoint(folder);
   try {
-    return { head: readHeadFile(folder), headError: undefined, notes };
+    return { head: readHeadFile(folder), headError: undefined, note };
   } catch (error) {
     if (!(error instanceof HeadFileError)) throw error;
-    return { head: undefined, headError: error, notes };
+    return { head: undefined, headError: error, note };
   }
 }
 
@@ -160,14 +154,15 @@ export function lastKnownHead(head: RecordedHead | undefined, checkpoint: Checkp
 }
 
 /**
- * Copies the evidence of a rollback to `rolled-back/<time>`: the head file, the checkpoints and the write-ahead log. The
+ * Copies the evidence of a rollback to `rolled-back/<time>`: the head file, the checkpoint and the write-ahead log. The
  * log may hold the missing rows, and SQLite would overwrite it.
  */
 export async function saveRollbackEvidence(folder: string, at: string): Promise<void> {
   const evidence = join(folder, 'rolled-back', at.replace(/[-:.]/g, ''));
   await createFolder(evidence);
-  const notes = await readStoredCheckpoints(folder);
-  for (const file of [headFile(folder), `${databaseFile(folder)}-wal`, ...notes.map(({ file }) => file)]) {
+  const stored = await readStoredCheckpoint(folder);
+  const files = [headFile(folder), `${databaseFile(folder)}-wal`];
+  for (const file of stored ? [...files, stored.file] : files) {
     const copy = join(evidence, basename(file));
     try {
       await copyFile(file, copy);

@@ -15,7 +15,7 @@ import { writeSetting } from '../store/sqlite/node/owner.ts';
 import { openStore, type Store, type StoreConfig } from '../store/store.ts';
 import { endReadOnly, isReadOnly, readHead } from './appendEntry.ts';
 import { type NodeKey, nodeKeyOf, openCheckpoint, type PublicNodeKey } from './checkpoint.ts';
-import { Checkpoints, readStoredCheckpoints } from './checkpoints.ts';
+import { Checkpoints, readStoredCheckpoint } from './checkpoints.ts';
 import {
   detectRollback,
   lastKnownHead,
@@ -76,8 +76,8 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
     if (isReadOnly(store.read)) return await openReadOnly(folder, store);
     const key = await loadKey(store, random);
     await activateNextKey(folder, key);
-    // Checkpoints by an earlier key or by another process are replaced by one with the current key.
-    const isCurrent = findings.change === undefined && findings.rollback?.hasSecondary === false;
+    // A checkpoint by an earlier key is replaced by one with the current key.
+    const isCurrent = findings.change === undefined;
     const storedSize = isCurrent ? (findings.rollback?.checkpoint?.size ?? -1) : -1;
     const checkpoints = new Checkpoints({ folder, key, storedSize });
     if (storedSize < 0) await storeFirstCheckpoint(config, store, checkpoints);
@@ -198,7 +198,7 @@ export async function continueWithSameKey(folder: string): Promise<void> {
 /** An archive that was restored from a copy has the copy's checkpoint, and signs nothing. */
 async function openReadOnly(folder: string, store: Store): Promise<OpenArchive> {
   const verifierKey = recordedKey({ read: store.read, hasTables: true }) ?? '';
-  const [stored] = await readStoredCheckpoints(folder);
+  const stored = await readStoredCheckpoint(folder);
   if (!stored) throw new NodeKeyError(keyFile(folder), 'and its checkpoint are missing');
   const { size } = openCheckpoint(stored.note, verifierKey);
   const key = { name: keyNameOf(verifierKey), verifierKey };
@@ -227,7 +227,6 @@ async function storeFirstCheckpoint(
   try {
     const { seq: size, root } = onSnapshot(read, () => readHead(read));
     await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
-    await checkpoints.removeSecondaryCheckpoints();
   } catch (error) {
     warn?.({ error, folder }, 'No checkpoint could be saved. None is published until one can be.');
   }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { nodeKeyOf, openCheckpoint, privateKeyOfSeed } from '../../server/ledger/checkpoint.ts';
@@ -65,17 +65,4 @@ test.each(Object.keys(PUBLISHED))('%s is sent only if its checkpoint is stored',
   await rename(file, `${file}.aside`);
   await mkdir(join(file, 'in the way'), { recursive: true });
   expect(await problemOf(request())).toMatchObject({ status: 500 });
-});
-
-test('a checkpoint that an export of an earlier release signed beside its node is kept until the next start', async () => {
-  const node = await openTestNode();
-  const file = join(node.dataFolder, 'checkpoint');
-  const older = await readFile(file, 'utf8');
-  await uploadNewPack(node);
-  await writeFile(`${file}-1`, await (await node.fetch('/api/ledger/checkpoint')).text());
-  await writeFile(file, older);
-  await node.close();
-  const again = await openTestNode({ dataFolder: node.dataFolder });
-  expect(await readFile(join(again.dataFolder, 'checkpoint'), 'utf8')).toMatch(/\n1\n/);
-  expect(await readdir(again.dataFolder)).not.toContain('checkpoint-1');
 });
