@@ -4,6 +4,7 @@ import { witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
 import { namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
+import { VERSION } from '../version.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -206,7 +207,7 @@ export const DEFAULT_SETTINGS: Settings = {
   timestamps_answered: false,
   timestamp_every_hours: 24,
   witnesses: [],
-  user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
+  user_agent: `Strongroom/${VERSION} (+https://strongroom.example)`,
   tls: false,
   public_url: '',
   trusted_proxy: '',

@@ -27,7 +27,7 @@ class App extends EventEmitter {
   readonly name = 'strongroom';
   readonly isPackaged = false;
   readonly userAgentFallback =
-    `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) strongroom/0.1.0 Chrome/${VERSIONS.chrome} Electron/${VERSIONS.electron} Safari/537.36`;
+    `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) strongroom/1.0.0 Chrome/${VERSIONS.chrome} Electron/${VERSIONS.electron} Safari/537.36`;
   sandboxEnabled = false;
   /** What the app told the system; for the tests. */
   readonly told: Record<string, unknown> = {};
