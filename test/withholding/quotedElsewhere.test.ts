@@ -12,8 +12,7 @@ import { sha256Of } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, DERIVING, openTestNode, type TestNode } from '../support/node.ts';
-import { giveOlderSchema } from '../support/olderSchema.ts';
+import { closeTestNodes, DERIVING, type TestNode } from '../support/node.ts';
 import { isClean } from './support.ts';
 
 /*
@@ -200,12 +199,4 @@ test('what a page has sent is withheld with it, also if it is drawn of a documen
   await node.check([later.id]);
   expect(web.requests('/post')).toHaveLength(2);
   expect(await seen(node.node, other)).toEqual([]);
-  // An earlier version left it open.
-  await node.node.close();
-  const sent = [marker, other].map((word) => `'${sha256Of(`sent ${word}`)}'`);
-  const { dataFolder } = node.node;
-  await giveOlderSchema(dataFolder, 66, `DELETE FROM withheld_objects WHERE sha256 IN (${sent.join()})`);
-  const updated = await openTestNode({ dataFolder });
-  expect(await seen(updated, marker)).toEqual([]);
-  expect(await seen(updated, other)).toEqual([]);
 });
