@@ -200,3 +200,41 @@ test('what a page has sent is withheld with it, also if it is drawn of a documen
   expect(web.requests('/post')).toHaveLength(2);
   expect(await seen(node.node, other)).toEqual([]);
 });
+
+test('what a page showed of a part that is withheld for itself is withheld, whichever came first', async () => {
+  const [web, node] = [await ScriptedWeb.open(), await openCollectingNode()];
+  const show = (path: string) =>
+    `<script>fetch('${path}').then((a) => a.text()).then((t) => document.body.append(t))</script>`;
+  const draw = async (path: string, part: string) => {
+    web.script(path, page(titled('Drawn', show(part)), HTML));
+    const { id } = await node.watch(web.url(path), { capture: 'page' });
+    await node.check([id]);
+    return (await node.read<PageList>(`/archive/pages?source=${id}`)).items[0]?.id ?? '';
+  };
+  const [first, second, other] = [newMarker(dice), newMarker(dice), newMarker(dice)];
+  web.script('/first', page(first));
+  web.script('/second', page(second));
+  web.script('/other', page(other));
+  const before = await draw('/before', '/first');
+  expect(await seen(node.node, first)).toContain(`/archive/pages/${before}/text`);
+  await withhold(node.node, { sha256: sha256Of(first) });
+  expect(await seen(node.node, first)).toEqual([]);
+
+  const { id } = await node.watch(web.url('/second'));
+  await node.check([id]);
+  await withhold(node.node, { sha256: sha256Of(second) });
+  const after = await draw('/after', '/second');
+  expect(await seen(node.node, second)).toEqual([]);
+
+  // The others are shown, and so are these once the parts are.
+  const open = await draw('/open', '/other');
+  expect(await seen(node.node, other)).toContain(`/archive/pages/${open}/text`);
+  for (const [word, capture] of [
+    [first, before],
+    [second, after],
+  ] as const) {
+    const body = { sha256: sha256Of(word) };
+    expect((await node.node.sendJson('DELETE', '/manage/withheld', body)).status).toBe(200);
+    expect(await seen(node.node, word)).toContain(`/archive/pages/${capture}/text`);
+  }
+});

@@ -44,9 +44,17 @@ const isSentByPageSql = (part: string) => `
     WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known)`;
 
 /**
+ * The condition that a page may show the bytes of one of its parts: that it asked for them as something else than a font or
+ * a style, which one withholds for itself.
+ */
+const showsSql = (digest: string) => `
+  EXISTS (SELECT 1 FROM json_each(p.requests) asked
+    WHERE asked.value ->> 'sha256' = ${digest} AND asked.value ->> 'type' NOT IN ('font', 'stylesheet'))`;
+
+/**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
- * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from that object.
- * What was handed in is covered with its file, its document and its parts, except those that others observed, too.
+ * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
+ * that object. Of a page that had it as a part, only what the page showed is covered. What was handed in is covered with its file, its document and its parts, except those that others observed, too.
  *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
@@ -64,6 +72,10 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
       JOIN retrievals r ON r.sha256 = drawn.sha256 JOIN page_captures p ON p.retrieval = r.id
       WHERE p.ledger_entry < $entry
     ),
+    showing (id) AS (
+      SELECT p.id FROM named JOIN retrievals r ON r.sha256 = named.sha256 JOIN page_captures p ON p.id = r.part_of
+      WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
+    ),
     handed_in (id, retrieval, file) AS (
       SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
       JOIN hand_ins h ON h.retrieval = r.id WHERE h.ledger_entry < $entry
@@ -78,6 +90,9 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
   SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
   UNION
   SELECT ${sentBy('r')} FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isSentByPageSql('r')}
+  UNION
+  SELECT r.sha256 FROM showing JOIN retrievals r ON r.part_of = showing.id
+  WHERE r.status IS NULL AND r.sha256 IS NOT NULL
   UNION
   SELECT file FROM handed_in
   UNION
@@ -100,7 +115,11 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
   );
 }
 
-/** Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. */
+/**
+ * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
+ * withheld for itself, what the page showed is covered. Parts that are only withheld with another page do not count: the
+ * pictures of a site would hide all its later pages.
+ */
 export function coverPage(database: WriteDatabase, entry: number): void {
   run(
     database,
@@ -115,6 +134,13 @@ export function coverPage(database: WriteDatabase, entry: number): void {
      SELECT sha256, withholding FROM (
        SELECT part.sha256, part.withholding FROM parts part WHERE ${isOfPageSql('part')}
        UNION SELECT ${sentBy('part')}, part.withholding FROM parts part WHERE ${isSentByPageSql('part')}
+       UNION SELECT shown.sha256, w.ledger_entry FROM page_captures p
+       JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
+       JOIN withheld_objects held ON held.sha256 = part.sha256
+       JOIN withholdings w ON w.ledger_entry = held.withholding AND (w.sha256 = held.sha256
+         OR held.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval))
+       JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
+       WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
      ) AS covered
      WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
     { entry, known: lastCoveredBy(database, entry) },
@@ -129,12 +155,14 @@ export function mayBeCoveredBy(database: ReadDatabase, row: Target): string[] {
   const kind = kindOf(row);
   return covered[kind](database, { entry: Number.MAX_SAFE_INTEGER, known: 0, [kind]: row[kind] });
 }
+
 /** Returns the digests that a withholding of a target would cover if it were recorded now. */
 export function coveredBy(database: ReadDatabase, row: Target): string[] {
   const now = Number.MAX_SAFE_INTEGER;
   const kind = kindOf(row);
   return covered[kind](database, { entry: now, known: now, [kind]: row[kind] });
 }
+
 const covered = {
   sha256: selectValues<string, [values: object]>(coveredSql('sha256')),
   retrieval: selectValues<string, [values: object]>(coveredSql('retrieval')),
