@@ -5,13 +5,8 @@ import type { ProofCrypto } from './algorithms.ts';
 import { checkCaseSeal, keyOfCaseSeal } from './caseSeal.ts';
 import { judge, requireThat } from './evidence.ts';
 import { EVIDENCE_FILE, type KnownPage } from './evidencePage.ts';
-import {
-  namedKeyClaims,
-  type ProvenFile,
-  provenEvidence,
-  provenFile,
-  provenTimestamp,
-} from './provenFile.ts';
+import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
+import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
 import { checkTlogProof, parseTlogProof } from './tlogProof.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 import { MAX_EVIDENCE_BYTES } from './verifyEvidence.ts';
