@@ -44,7 +44,9 @@ describe('robots.txt is obeyed', () => {
     web.script('/robots.txt', DISALLOW);
     expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed', status: null, sha256: null });
     expect(web.requests('/private/page')).toEqual([]);
-    expect(web.requests('/robots.txt')[0]?.headers['user-agent']).toMatch(/^Strongroom\/0\.1\.0 \(\+http/);
+    expect(web.requests('/robots.txt')[0]?.headers['user-agent']).toMatch(
+      /^Strongroom\/\d+\.\d+\.\d+ \(\+http/,
+    );
   });
 
   test.each<[string, Record<string, string>, (rules: string) => Buffer]>([
