@@ -15,6 +15,7 @@ import { folderAway } from '../store/opening/folderLock.ts';
 import { checkBody, checkQuery, readBytes, readJson, requireMediaType } from './body/readJson.ts';
 import { bodyChunks } from './body/requestBody.ts';
 import { AssemblyGate } from './delivery/assemblyGate.ts';
+import { cutOff } from './delivery/eventStream.ts';
 import { acceptsHtml, type Interface, interfaceMissing, serveRenderer } from './delivery/renderer.ts';
 import { compressText, sendText } from './delivery/text.ts';
 import { handleErrors } from './problems.ts';
@@ -78,35 +79,39 @@ export function createApp(config: AppConfig): Express {
         const visitor = guards.allow(request, request.path, spec.access);
         if (visitor.session) {
           if (visitor.sessionNeedsUseUpdate) secrets.sessions.note(visitor.session);
-          secrets.sessions.follow(visitor.session, response);
+          secrets.sessions.follow(visitor.session, response, () => cutOff(response));
         }
-        if (spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner)
-          await gate.enter(request, response, spec.memoryMb);
-        const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
-        const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
-        const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-        let body: unknown;
-        const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
-          body = await bodyOf(spec, request);
-          const handler = handlers[name] as Handler<RouteSpec>;
-          const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
-          return handler({ params, query, body, visitor, request, admitted } as Parameters<
-            typeof handler
-          >[0]);
-        };
-        const isLimited = (spec.access === 'contribute' && spec.method === 'POST') || spec.isLimited;
-        const reply = isLimited
-          ? await limitWrite(writeLimits, { visitor, request, response }, handle)
-          : await handle();
-        // A body that was streamed is gone.
-        if (
-          'json' in reply &&
-          reply.status === 202 &&
-          spec.access === 'owner' &&
-          spec.body?.kind !== 'stream'
-        )
-          onJob({ method: spec.method, path: request.originalUrl, body }, reply.json as Job);
-        await send(response, reply);
+        const isGated = spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner;
+        const leave = isGated ? await gate.enter(request, response, spec.memoryMb ?? 0) : undefined;
+        try {
+          const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
+          const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
+          const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+          let body: unknown;
+          const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
+            body = await bodyOf(spec, request);
+            const handler = handlers[name] as Handler<RouteSpec>;
+            const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
+            return handler({ params, query, body, visitor, request, admitted } as Parameters<
+              typeof handler
+            >[0]);
+          };
+          const isLimited = (spec.access === 'contribute' && spec.method === 'POST') || spec.isLimited;
+          const reply = isLimited
+            ? await limitWrite(writeLimits, { visitor, request, response }, handle)
+            : await handle();
+          // A body that was streamed is gone.
+          if (
+            'json' in reply &&
+            reply.status === 202 &&
+            spec.access === 'owner' &&
+            spec.body?.kind !== 'stream'
+          )
+            onJob({ method: spec.method, path: request.originalUrl, body }, reply.json as Job);
+          await send(response, reply);
+        } finally {
+          leave?.();
+        }
         if (spec.method !== 'GET') onWrite(name);
       });
     }

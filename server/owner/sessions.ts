@@ -6,8 +6,8 @@ import {
   timingSafeEqual,
   verify,
 } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import {
   type OwnerSession,
@@ -151,8 +151,8 @@ export class OwnerSessions {
   readonly #log: Log;
   readonly #updating = new Set<string>();
   readonly #challenges = new Set<string>();
-  /** The responses that are being sent to each session. */
-  readonly #responses = new Map<string, Set<ServerResponse>>();
+  /** What stops each response that is being sent to a session. */
+  readonly #stops = new Map<string, Set<() => void>>();
   /** Part of the tokens of all sessions: they are invalid after a restart. */
   readonly #run: string;
 
@@ -243,13 +243,13 @@ export class OwnerSessions {
     return { items: items.map((item) => ({ ...item, current: item.id === current })), total };
   }
 
-  /** Has the end of a session end this response too. A stream of events would otherwise go on for as long as it is read. */
-  follow(id: string, response: ServerResponse): void {
-    const open = this.#responses.get(id) ?? new Set();
-    this.#responses.set(id, open.add(response));
+  /** Has the end of a session stop a response too. A stream of events would otherwise go on for as long as it is read. */
+  follow(id: string, response: Pick<EventEmitter, 'once'>, stop: () => void): void {
+    const stops = this.#stops.get(id) ?? new Set();
+    this.#stops.set(id, stops.add(stop));
     response.once('close', () => {
-      open.delete(response);
-      if (open.size === 0 && this.#responses.get(id) === open) this.#responses.delete(id);
+      stops.delete(stop);
+      if (stops.size === 0 && this.#stops.get(id) === stops) this.#stops.delete(id);
     });
   }
 
@@ -257,8 +257,7 @@ export class OwnerSessions {
   async end(id: string): Promise<void> {
     if (!(await this.#store.write((database) => removeSession(database, id))))
       throw new Problem('not_found', 'There is no such session; it may have ended.');
-    // The answer to the request that ends its own session has not begun.
-    for (const response of this.#responses.get(id) ?? []) if (response.headersSent) response.destroy();
+    for (const stop of this.#stops.get(id) ?? []) stop();
   }
 
   /** Uses the challenge up, and returns the public key if the signature is its own. */

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import { contractOf } from '../../server/copies/targets/contract.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
+import { CopyError, type RawTarget } from '../../server/copies/targets/target.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { closeTargets, testTarget } from './targetSuite.ts';
 
@@ -40,4 +44,18 @@ test('a large file that is being read is let go when that is cancelled, or when 
   const another = target.digestOf('large', undefined);
   await target.close();
   await expect(another).rejects.toThrow();
+});
+
+test('a file whose disk fails before anybody reads it ends no process, and fails for its reader', async () => {
+  const failed = new Readable({ read: () => undefined });
+  const raw: Pick<RawTarget, 'name' | 'read' | 'sentenceOf'> = {
+    name: 'The disk',
+    read: async () => failed,
+    sentenceOf: () => undefined,
+  };
+  const stream = await contractOf(raw as RawTarget).read('a', undefined);
+  failed.destroy(new Error('i/o error'));
+  await nextTurn();
+  await nextTurn();
+  await expect(stream?.toArray()).rejects.toThrow(CopyError);
 });

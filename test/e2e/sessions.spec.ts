@@ -33,12 +33,13 @@ test('a refused export is reported; the owner signs browsers out', async ({
     await expect(sessions.getByRole('row', { name: /this one/ })).toContainText('Chrome on Linux');
     await checks.accessible(page);
 
-    // A page notices with its next request that it was signed out.
+    // A page notices at once that it was signed out, because its stream ends.
     checks.allow(/401 \(Unauthorized\)/);
     await sessions.getByRole('button', { name: 'Sign out A reading device' }).focus();
     await page.keyboard.press('Enter');
     await expect(sessions.getByRole('row')).toHaveCount(2);
-    await other.getByRole('link', { name: 'Settings' }).click();
+    await expect(other.getByRole('link', { name: 'Sharing' })).toHaveCount(0);
+    await other.goto('/settings');
     await expect(other.getByText('Only the owner can see the settings')).toBeVisible();
     await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click();
     await expect(page.getByText('Only the owner can see the settings')).toBeVisible();

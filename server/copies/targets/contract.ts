@@ -107,6 +107,8 @@ function explainedStream(source: Readable, explain: (error: unknown) => unknown)
   });
   source.on('error', fail);
   source.on('close', () => fail(new Error('The file ended early.')));
+  // A disk may fail before somebody reads, who gets the error then. Without a listener, it would end the process.
+  stream.on('error', () => {});
   source.pause();
   return stream;
 }

@@ -20,10 +20,13 @@ interface Entrant {
   admit: () => void;
 }
 
+/** What a request calls when its work is over. */
+type Leave = () => void;
+
 /**
  * Bounds the memory of answers that are assembled for readers before they are sent. Each route says in the table what one
- * answer may hold (`memoryMb`). It counts until the response is closed: a reader that does not read holds it until it is
- * disconnected as stalled. Others wait in turn, for a bounded time. The owner does not wait: nobody else asks as them.
+ * answer may hold (`memoryMb`). It counts until the response is closed and the work for it is over: a reader that does not
+ * read holds it until it is disconnected as stalled, and one that disconnects leaves work behind. Others wait in turn, for a bounded time. The owner does not wait: nobody else asks as them.
  */
 export class AssemblyGate {
   readonly #limits: Limits;
@@ -35,12 +38,18 @@ export class AssemblyGate {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Resolves when the answer may be assembled. @throws Problem `busy` if too many wait, or this one waited too long */
-  async enter(request: Request, response: Response, mb: number): Promise<void> {
+  /**
+   * Resolves when the answer may be assembled.
+   *
+   * @returns what must be called when the work for the answer is over, also if it failed
+   * @throws Problem `busy` if too many wait, this one waited too long, or nobody waits for it any more
+   */
+  async enter(request: Request, response: Response, mb: number): Promise<Leave> {
     const entrant = { address: request.socket.remoteAddress ?? '', mb, admit: () => {} };
+    if (response.closed || request.socket.destroyed) throw busy();
     if (this.#waiting.length === 0 && this.#fits(entrant)) return this.#hold(entrant, response);
     if (this.#waiting.length >= this.#limits.maxWaiting) throw busy();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<Leave>();
     const leave = () => {
       const at = this.#waiting.indexOf(entrant);
       if (at < 0) return;
@@ -53,12 +62,11 @@ export class AssemblyGate {
     entrant.admit = () => {
       clearTimeout(timer);
       response.off('close', leave);
-      this.#hold(entrant, response);
-      resolve();
+      resolve(this.#hold(entrant, response));
     };
     this.#waiting.push(entrant);
     try {
-      await promise;
+      return await promise;
     } finally {
       clearTimeout(timer);
       response.off('close', leave);
@@ -70,12 +78,23 @@ export class AssemblyGate {
     return this.#held + mb <= maxMb && (this.#heldBy.get(address) ?? 0) + mb <= maxMbOfAddress;
   }
 
-  #hold({ address, mb }: Entrant, response: Response): void {
+  #hold({ address, mb }: Entrant, response: Response): Leave {
     this.#add(address, mb);
-    response.once('close', () => {
+    let isClosed = response.closed;
+    let isDone = false;
+    const release = () => {
+      if (!isClosed || !isDone) return;
       this.#add(address, -mb);
       this.#admitNext();
+    };
+    response.once('close', () => {
+      isClosed = true;
+      release();
     });
+    return () => {
+      isDone = true;
+      release();
+    };
   }
 
   #add(address: string, mb: number): void {

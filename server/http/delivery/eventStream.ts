@@ -40,7 +40,7 @@ export function openEventStream(
   }
   response
     .status(200)
-    .set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    .set({ 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
   if (response.req.method === 'HEAD') return void response.end();
   response.flushHeaders();
   response.write('retry: 2000\n\n');
@@ -50,7 +50,7 @@ export function openEventStream(
     if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
     response.write(textOf(message));
   };
-  const heartbeat = every(HEARTBEAT_MS, () => response.write(': still here\n\n'));
+  const heartbeat = every(HEARTBEAT_MS, () => !response.writableEnded && response.write(': still here\n\n'));
   const unsubscribe = subscribe(send);
   const end = () => {
     clearInterval(heartbeat);
@@ -62,6 +62,17 @@ export function openEventStream(
     response.app.off(CLOSING, end);
     unsubscribe();
   });
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+/**
+ * Stops a response that its reader may not get any more. A stream of events is never whole, so that its end is no error to
+ * a browser; a file that is cut off must be one. A response that has not begun is not touched.
+ */
+export function cutOff(response: Response): void {
+  if (String(response.getHeader('Content-Type')).startsWith(EVENT_STREAM)) response.end();
+  else if (response.headersSent) response.destroy();
 }
 
 function textOf({ event, id, data }: StreamMessage): string {

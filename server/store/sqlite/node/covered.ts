@@ -54,7 +54,8 @@ const showsSql = (digest: string) => `
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
- * that object. Of a page that had it as a part, only what the page showed is covered. What was handed in is covered with its file, its document and its parts, except those that others observed, too.
+ * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld because of
+ * a login: then each object of the page is withheld for itself, unless the owner has shown it. What was handed in is covered with its file, its document and its parts, except those that others observed, too.
  *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
@@ -75,6 +76,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
     showing (id) AS (
       SELECT p.id FROM named JOIN retrievals r ON r.sha256 = named.sha256 JOIN page_captures p ON p.id = r.part_of
       WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
+        AND (SELECT reason FROM withholdings WHERE ledger_entry = $entry) IS NOT 'login'
     ),
     handed_in (id, retrieval, file) AS (
       SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
@@ -140,7 +142,7 @@ export function coverPage(database: WriteDatabase, entry: number): void {
        JOIN withholdings w ON w.ledger_entry = held.withholding AND (w.sha256 = held.sha256
          OR held.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval))
        JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
-       WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
+       WHERE p.ledger_entry = $entry AND w.reason <> 'login' AND ${showsSql('held.sha256')}
      ) AS covered
      WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
     { entry, known: lastCoveredBy(database, entry) },
