@@ -3,7 +3,7 @@ import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Connection } from '../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
-import { type About, aboutWords } from '../../shared/proof/about.ts';
+import type { About } from '../../shared/proof/about.ts';
 import { fromBase64 } from '../../shared/proof/bytes.ts';
 import type { Evidence, EvidenceClaim, EvidenceFile, ProvenEntry } from '../../shared/proof/evidence.ts';
 import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
@@ -11,6 +11,7 @@ import { linesOf } from '../../shared/proof/fileList.ts';
 import { type SeenPassage, seePassage } from '../../shared/proof/seenPassage.ts';
 import { type ClaimState, decide, type Verdict } from '../../shared/proof/verdict.ts';
 import type { CheckedEvidence } from '../../shared/proof/verifyEvidence.ts';
+import { aboutWords } from '../../shared/proof/words.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
 
 const WORDS: Record<ClaimState, string> = {

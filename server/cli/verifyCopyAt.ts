@@ -1,5 +1,6 @@
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import { decide } from '../../shared/proof/verdict.ts';
+import { shownPath } from '../../shared/proof/words.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
@@ -84,11 +85,12 @@ function asJson({
 }
 
 function* wrongFiles({ damaged, missing, extra, exposed, notes }: VerifiedCopy): Generator<string> {
-  for (const path of damaged.slice(0, MAX_LISTED)) yield `damaged  ${escapeForTerminal(path)}`;
-  for (const path of missing.slice(0, MAX_LISTED)) yield `missing  ${escapeForTerminal(path)}`;
-  for (const path of extra.slice(0, MAX_LISTED)) yield `extra    ${escapeForTerminal(path)}`;
-  for (const path of exposed.slice(0, MAX_LISTED)) yield `exposed  ${escapeForTerminal(path)}`;
-  for (const path of notes.slice(0, MAX_LISTED)) yield `left     ${escapeForTerminal(path)}`;
+  const shown = (path: string) => escapeForTerminal(shownPath(path));
+  for (const path of damaged.slice(0, MAX_LISTED)) yield `damaged  ${shown(path)}`;
+  for (const path of missing.slice(0, MAX_LISTED)) yield `missing  ${shown(path)}`;
+  for (const path of extra.slice(0, MAX_LISTED)) yield `extra    ${shown(path)}`;
+  for (const path of exposed.slice(0, MAX_LISTED)) yield `exposed  ${shown(path)}`;
+  for (const path of notes.slice(0, MAX_LISTED)) yield `left     ${shown(path)}`;
 }
 
 function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCopy): string {

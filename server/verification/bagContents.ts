@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
-import { BagProofs, objectIn, packIn } from '../../shared/proof/bagProofs.ts';
+import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../shared/proof/bagProofs.ts';
 import { SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import type { VerifyContext } from './plainFiles.ts';
-import { type Finding, provenFinding } from './report.ts';
+import { type Finding, finding, provenFinding } from './report.ts';
 import { type BagSource, openPackFileBag, verifyBag } from './verifyBag.ts';
 import { bytesOf } from './verifyProofFile.ts';
 
@@ -84,10 +84,14 @@ export class BagContents {
     }
   }
 
-  /** Returns what is found of the bag of a case as a whole; nothing of other bags. */
-  async ofCase(): Promise<Finding[]> {
+  /** Returns what is found of the bag as a whole. */
+  async ofBag(): Promise<Finding[]> {
     const found = { digests: this.#digests, isIntact: this.#isIntact, isSigned: this.#isSigned };
+    const { path } = this.#bag;
     const proven = await this.#proofs.ofCase(found);
-    return proven ? [provenFinding(this.#bag.path, proven, { against: SEAL_FILE })] : [];
+    if (proven) return [provenFinding(path, proven, { against: SEAL_FILE })];
+    return this.#isIntact
+      ? [finding(path, 'intact', { against: 'its manifests', detail: UNSIGNED_BAG })]
+      : [];
   }
 }

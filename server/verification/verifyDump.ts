@@ -1,5 +1,6 @@
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
+import { headWords } from '../../shared/proof/words.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { checkDump, type DumpHead, type NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
@@ -15,15 +16,14 @@ export async function verifyDump(
     const checked = checkDump(chunks);
     let step = await checked.next();
     for (; !step.done; step = await checked.next()) named?.add(step.value);
-    const { sha256, sealed, node, checkpoint, verifierKey } = step.value;
-    const signed = `${countOf(checkpoint.size, 'entry', 'entries')} of ${node}, signed by the key ${verifierKey}`;
+    const { sha256, sealed, checkpoint, verifierKey } = step.value;
     const hidden =
       sealed > 0 ? `; ${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments` : '';
     return proofFinding(path, 'dump', [...claimsOf(step.value), ...namedKeyClaims(verifierKey, key)], {
       sha256,
       expected: sha256,
       against: 'its trailer and its ledger',
-      detail: signed + hidden,
+      detail: headWords(checkpoint, verifierKey) + hidden,
     });
   } catch (error) {
     if (!(error instanceof DumpError)) throw error;

@@ -5,15 +5,18 @@ import { judge, requireThat } from '../../shared/proof/evidence.ts';
 import {
   isCheckpointNote,
   isProofFile,
+  noteBody,
   openCheckpoint,
+  parseCheckpoint,
   requireNodeKey,
 } from '../../shared/proof/signedNote.ts';
-import { checkTlogProof } from '../../shared/proof/tlogProof.ts';
+import { provenTlogProof } from '../../shared/proof/tlogProof.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
+import { headWords, shownPath } from '../../shared/proof/words.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
 import { PROOF_FILE } from './plainFiles.ts';
-import { type Finding, finding, proofFinding } from './report.ts';
+import { type Finding, finding, proofFinding, provenFinding } from './report.ts';
 import { bytesOf } from './verifyProofFile.ts';
 
 /** Much more than a proof, a ledger entry or a checkpoint with its cosignatures has. */
@@ -29,17 +32,16 @@ export async function verifyNoteFile(path: string, key: string | undefined): Pro
   const rest = { sha256: hash('sha256', bytes), against: key ?? null };
   const lacking = key === undefined ? [NEEDS_KEY] : [];
   if (!isProofFile(text) && !PROOF_FILE.test(path))
-    return saying(lacking, proofFinding(path, 'checkpoint', checkpointClaims(text, key), rest));
+    return saying(lacking, checkpointFinding(path, text, key, rest));
   const entryFile = `${path.replace(PROOF_FILE, '')}.entry.json`;
   const entry = (
     await orIfMissing(bytesOf(createReadStream(entryFile), MAX_NOTE_BYTES), undefined)
   )?.toString();
   if (entry === undefined)
     lacking.unshift(
-      `The ledger entry that it proves is missing: put it beside it as ${basename(entryFile)}.`,
+      `The ledger entry that it proves is missing: put it beside it as ${shownPath(basename(entryFile))}.`,
     );
-  const claims = checkTlogProof(text, { key, entry }, nodeCrypto);
-  return saying(lacking, proofFinding(path, 'tlog_proof', claims, rest));
+  return saying(lacking, provenFinding(path, provenTlogProof(text, { key, entry }, nodeCrypto), rest));
 }
 
 /** Says what is lacking of a file in which nothing is wrong. */
@@ -47,6 +49,17 @@ function saying(lacking: readonly string[], found: Finding): Finding {
   return found.verdict === 'altered' || lacking.length === 0
     ? found
     : { ...found, detail: lacking.join(' ') };
+}
+
+function checkpointFinding(
+  path: string,
+  note: string,
+  key: string | undefined,
+  rest: Partial<Finding>,
+): Finding {
+  const head = parseCheckpoint(noteBody(note));
+  const detail = head && key !== undefined ? headWords(head, key) : null;
+  return proofFinding(path, 'checkpoint', checkpointClaims(note, key), { ...rest, detail });
 }
 
 /** Checks a checkpoint. Without the key of its node, it proves nothing. */

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidencePage.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/signedNote.ts';
+import { shownPath } from '../../shared/proof/words.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
@@ -196,7 +197,7 @@ class Verifier {
 function faultsOf({ file, faults, contradicted }: ChecksumFile): Finding[] {
   const details = [
     ...faults.map((line) => `line ${line} is not a SHA-256 digest and a name`),
-    ...contradicted.map((name) => `it names ${name} twice, with different digests`),
+    ...contradicted.map((name) => `it names ${shownPath(name)} twice, with different digests`),
   ];
   return details.map((detail) => finding(file, 'unknown', { detail }));
 }
@@ -242,7 +243,7 @@ async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenera
       yield [await completed(bag, each, context)];
   }
   if (archive) yield archive.missing();
-  if (contents) yield await contents.ofCase();
+  if (contents) yield await contents.ofBag();
 }
 
 /** Verifies a pack file of this size. */

@@ -7,7 +7,7 @@ import { judge, requireThat } from './evidence.ts';
 import { EVIDENCE_FILE, type KnownPage } from './evidencePage.ts';
 import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
 import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
-import { checkTlogProof, parseTlogProof } from './tlogProof.ts';
+import { parseTlogProof, provenTlogProof } from './tlogProof.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 import { MAX_EVIDENCE_BYTES } from './verifyEvidence.ts';
 
@@ -90,7 +90,7 @@ export class BagProofs {
       return 'the entry that it proves, or its record, is not beside it';
     const salt = sealed ? ((await this.#text(`${base}.salt`)) ?? '') : undefined;
     const key = await this.#sealKey();
-    return provenFile('tlog_proof', checkTlogProof(text, { entry, record, salt, key }, this.#crypto));
+    return provenTlogProof(text, { entry, record, salt, key }, this.#crypto);
   }
 
   /** The stamped text lies beside the reply, and is that of the checkpoint in the proof beside it. */
@@ -114,7 +114,7 @@ export class BagProofs {
     return provenTimestamp(reply ?? new Uint8Array(), text, `${base}.txt`, this.#crypto, place);
   }
 
-  /** Returns what is claimed of the bag of a case as a whole; undefined for other bags. */
+  /** Returns what is claimed of the bag of a case as a whole. Of other bags nothing is: `UNSIGNED_BAG` says so. */
   async ofCase({ digests, isIntact, isSigned }: BagFindings): Promise<ProvenFile | undefined> {
     if (bagKindOf(this.#bag) !== 'case') return undefined;
     const sealed = { info: digests.get(INFO_FILE) ?? '', manifest: digests.get(MANIFEST_FILE) ?? '' };
@@ -147,6 +147,10 @@ export class BagProofs {
     return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   }
 }
+
+/** Says of a bag of other software, in which nothing is wrong, what that proves. */
+export const UNSIGNED_BAG =
+  'A bag of other software. No signature covers it: whoever changes a file can write its manifests anew.';
 
 /** What the evidence in the bag of a case is of, by the name of its file. */
 function subjectOf(name: string): string | undefined {

@@ -10,6 +10,7 @@ import { parseCheckpoint } from './signedNote.ts';
 import { verifyTimestamp } from './timestamp.ts';
 import type { Claim } from './verdict.ts';
 import { verifyEvidence } from './verifyEvidence.ts';
+import { shownPath } from './words.ts';
 
 /**
  * Judges an evidence file; undefined if no evidence is in it.
@@ -46,7 +47,7 @@ export function provenTimestamp(
 ): ProvenFile {
   const name = 'The authority signed that the stamped text existed.';
   if (!stamped) {
-    const missing = `the stamped text ${textFile} is missing`;
+    const missing = `the stamped text ${shownPath(textFile)} is missing`;
     return provenFile('timestamp', [{ id: 'text', name, state: 'unproven', detail: missing }]);
   }
   let found: { at: number; signer: string } | undefined;
@@ -59,6 +60,6 @@ export function provenTimestamp(
   const what = head ? countOf(head.size, 'entry', 'entries') : 'no checkpoint';
   const detail =
     found &&
-    `${against} existed before ${instantOf(found.at)} (${what}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
+    `${shownPath(against)} existed before ${instantOf(found.at)} (${what}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
   return provenFile('timestamp', [text, signature, ...place], { detail });
 }

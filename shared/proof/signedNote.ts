@@ -129,11 +129,14 @@ export function openNote(
   return { name, body: noteBody(note) };
 }
 
-/** Parses the text of a checkpoint (C2SP tlog-checkpoint); undefined if it is not one. */
+/** The root of a ledger without entries: the SHA-256 of nothing. */
+const EMPTY_ROOT = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=';
+
+/** Parses the text of a checkpoint (C2SP tlog-checkpoint); undefined if it is not one, or gives no entries a root. */
 export function parseCheckpoint(body: string): Omit<OpenedCheckpoint, 'body'> | undefined {
   const [origin = '', size = '', encoded = ''] = body.split('\n');
   const isOne = origin !== '' && /^(0|[1-9]\d{0,14})$/.test(size) && /^[A-Za-z0-9+/]{43}=$/.test(encoded);
-  const root = isOne ? fromBase64(encoded) : undefined;
+  const root = isOne && (size !== '0' || encoded === EMPTY_ROOT) ? fromBase64(encoded) : undefined;
   // Another text of the same bytes would not be what was signed.
   return root && toBase64(root) === encoded ? { origin, size: Number(size), root } : undefined;
 }

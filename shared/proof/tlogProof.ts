@@ -1,10 +1,13 @@
 import type { LedgerEntry } from '../ledger/ledger.ts';
+import { aboutEntry } from './about.ts';
 import type { ProofCrypto } from './algorithms.ts';
 import { concat, hexOf, isSameBytes, utf8 } from './bytes.ts';
 import { canonicalOf, judge, requireThat, sha256 } from './evidence.ts';
+import { type ProvenFile, provenFile } from './provenFile.ts';
 import { noteBody, openCheckpoint, ProofError, parseCheckpoint, requireNodeKey } from './signedNote.ts';
 import { rootFromLeaf } from './tree.ts';
 import type { Claim, ClaimId } from './verdict.ts';
+import { headWords } from './words.ts';
 
 type ProofClaim = Claim<ClaimId<'tlog_proof'>>;
 
@@ -67,6 +70,19 @@ export function checkTlogProof(
           }),
         ]),
   ];
+}
+
+/** Judges a proof file, and says of which entry of which ledger it is. */
+export function provenTlogProof(text: string, subject: ProofSubject, crypto: ProofCrypto): ProvenFile {
+  const proven = provenFile('tlog_proof', checkTlogProof(text, subject, crypto));
+  const { entry, key } = subject;
+  const head = parseCheckpoint(noteBody(parseTlogProof(text)?.checkpoint ?? ''));
+  if (proven.verdict !== 'intact' || entry === undefined || key === undefined || !head) return proven;
+  return {
+    ...proven,
+    about: aboutEntry(parseEntry(entry), key),
+    detail: `in the ledger with ${headWords(head, key)}`,
+  };
 }
 
 function checkEntry(

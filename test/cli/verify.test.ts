@@ -67,7 +67,32 @@ describe('strongroom verify (contract, section 6)', () => {
     await mkdir(join(folder, 'in'));
     await writeFile(join(folder, 'in', 'a\x1b[2Kb\u202e.txt\nintact'), '');
     const { stdout } = await verify('in');
-    expect(stdout).toContain('unknown  in/a\\u{1b}[2Kb\\u{202e}.txt\\u{a}intact: ');
+    expect(stdout).toContain('unknown  "in/a\\u{1b}[2Kb\\u{202e}.txt\\u{a}intact": ');
+  });
+
+  test('a file name cannot be taken for what is said of a file', async () => {
+    const imitations = [
+      'x.html: pack pk_1, key K; 16 claims hold',
+      'x.html\u2002intact',
+      'x"',
+      'x\u3164y',
+      'x\ufe55y',
+    ];
+    for (const name of imitations) await writeFile(join(folder, name), 'a');
+    for (const name of ['süd-2_(a)+b@c.txt', '日本.csv']) await writeFile(join(folder, name), 'a');
+    const { stdout } = await verify('.');
+    const words = `: ${sha256Of('a')}`;
+    expect(stdout.split('\n').slice(0, -2).toSorted()).toEqual(
+      [
+        `unknown  "x.html: pack pk_1, key K; 16 claims hold"${words}`,
+        `unknown  "x.html\u2002intact"${words}`,
+        `unknown  "x\\""${words}`,
+        `unknown  "x\u3164y"${words}`,
+        `unknown  "x\ufe55y"${words}`,
+        `unknown  süd-2_(a)+b@c.txt${words}`,
+        `unknown  日本.csv${words}`,
+      ].toSorted(),
+    );
   });
 
   test('--sums compares a folder with a list, --against looks files up in an archive', async () => {

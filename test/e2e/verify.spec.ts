@@ -181,7 +181,7 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     );
     const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
     await expect(checked.filter({ hasText: 'checkpoint.txt' })).toContainText(
-      /^The ledger begins with this checkpoint; .* The signature of this node is valid\./,
+      /^The ledger begins with this checkpoint; .* with the root .*, signed by the key /,
     );
     await expect(checked.filter({ hasText: 'entry-1.tlog-proof' })).toContainText('is in the signed ledger.');
     await expect(checked.filter({ hasText: 'changed.tlog-proof' })).toContainText('The proof is not valid');

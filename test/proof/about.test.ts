@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aboutWords } from '../../shared/proof/about.ts';
+import { aboutWords } from '../../shared/proof/words.ts';
 
 test('a title can neither be taken for another part nor turn the others around', () => {
   const about = { subject: 'pack pk_1', at: '2026-01-01T00:00:00.000Z', sha256: null, key: 'node+1+A' };

@@ -51,11 +51,16 @@ function isFine({ sha256, expected, fault, proof }: PackedFileResult): boolean {
   return fault === null && sha256 === expected && (proof === null || proof.verdict === 'intact');
 }
 
-/** The exit code of the command for the same bag. */
-async function codeOf(entries: readonly Entry[]): Promise<number | null> {
+/** What the command says of the same bag. */
+async function commandOn(entries: readonly Entry[]): Promise<{ code: number | null; stdout: string }> {
   const file = join(await temporaryFolder(), 'case.zip');
   await writeFile(file, zipped(entries).bytes);
-  return (await runHere(['verify', file], undefined, { rendererFolder })).code;
+  return runHere(['verify', file], undefined, { rendererFolder });
+}
+
+/** The exit code of the command for the same bag. */
+async function codeOf(entries: readonly Entry[]): Promise<number | null> {
+  return (await commandOn(entries)).code;
 }
 
 function changed(path: string, to: (text: string) => string): Entry[] {
@@ -72,6 +77,29 @@ const without = (entries: readonly Entry[], path: string) =>
   entries.filter(({ name }) => name !== root + path);
 const findingFile = (ending: string) =>
   bag.find(({ name }) => name.endsWith(ending) && name.includes('/findings/'))?.name.slice(root.length) ?? '';
+
+test('of a bag of other software is said that no signature covers it, also if it was the bag of a case', async () => {
+  const isKept = ({ name }: Entry) => !/\/(?:seal\.txt|data\/case\.json|data\/findings\/.*)$/.test(name);
+  const stripped = withManifests(
+    bag
+      .filter(isKept)
+      .map((each) =>
+        each.name === `${root}data/index.html` ? { ...each, data: Buffer.from('<p>Forged.</p>') } : each,
+      ),
+  );
+  const { ofCase, wrong } = await shown(stripped);
+  expect(wrong).toEqual([]);
+  expect(ofCase?.words).toMatch(/^A bag of other software\. No signature covers it/);
+  const { code, stdout } = await commandOn(stripped);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^intact +\S+\/case\.zip: A bag of other software\. No signature covers it/m);
+  // Where something is wrong, nothing is said of the whole.
+  const altered = stripped.map((each) =>
+    each.name.endsWith('index.html') ? { ...each, data: Buffer.from('x') } : each,
+  );
+  expect((await shown(altered)).ofCase).toBeUndefined();
+  expect((await commandOn(altered)).stdout).not.toContain('No signature');
+});
 
 describe('the page says of the bag of a case what the command says', () => {
   test('it is intact: each evidence file, proof and pack file in it, and its seal', async () => {

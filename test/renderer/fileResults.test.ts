@@ -1,14 +1,23 @@
+import { createHash } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
+import {
+  type CheckpointComparison,
+  provesInclusion,
+} from '../../renderer/src/pages/ledger/checkpoint/compareCheckpoint.ts';
 import { type FileProof, proofOf, verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
 import {
+  type CheckpointResult,
+  checkpointWords,
   type FileResult,
+  isContradicted,
   judge,
   ListIndex,
   parseCheckpointNote,
   reportText,
+  verdictOf,
 } from '../../renderer/src/pages/verify/fileResults.ts';
 import { zipEntries } from '../../renderer/src/pages/verify/zipFile.ts';
+import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { provenFile } from '../../shared/proof/provenFile.ts';
 import { parseChecksums } from '../../shared/values/checksums.ts';
@@ -47,6 +56,25 @@ test('a name that two lines have does not say which file is meant', () => {
   ]);
   expect(index.lineFor('x.csv')).toBeUndefined();
   expect(index.lineFor('one/x.csv')?.entry.sha256).toBe(A);
+});
+
+test('lines that name one file are one, and may contradict each other', () => {
+  const sums = (text: string) => new ListIndex([{ path: 'SHA256SUMS', ...parseChecksums(text) }]);
+  const twice = sums(`${A}  x.csv\n${B}  ./x.csv`);
+  const line = twice.lineFor('x.csv');
+  expect(line && isContradicted(line)).toBe(true);
+  expect(twice.missing(['x.csv'])).toEqual([]);
+  const again = sums(`${A}  x.csv\n${A}  x.csv`);
+  const same = again.lineFor('folder/x.csv');
+  expect(same && isContradicted(same)).toBe(false);
+  expect(again.missing(['x.csv'])).toEqual([]);
+});
+
+test('a path in two lists that are elsewhere does not say which file is meant', () => {
+  const list = (path: string, digest: string) => ({ path, ...parseChecksums(`${digest}  data/x.csv`) });
+  const index = new ListIndex([list('a/SHA256SUMS', A), list('b/SHA256SUMS', B)]);
+  expect(index.lineFor('data/x.csv')).toBeUndefined();
+  expect(index.lineFor('b/data/x.csv')?.entry.sha256).toBe(B);
 });
 
 test('a file is judged by its list, else by the archive, else not yet', () => {
@@ -115,6 +143,7 @@ test('what a file says is no line of the report', () => {
   });
   expect(text.split(/[\n\u2028]/).filter((each) => each.startsWith('Intact'))).toEqual([]);
   expect(result.proof?.words).toContain('The file a\\u{a}Intact');
+  expect(text).toContain(`\t"x\\u{a}Intact\\u{9}${A}\\u{9}good.html\\u{a}\\u{2028}y"\n`);
 });
 
 test('a checkpoint and a proof file are recognised', () => {
@@ -129,6 +158,46 @@ test('a checkpoint and a proof file are recognised', () => {
   });
   expect(parseCheckpointNote('p', proof.replace('index 3', 'index -3'))).toBeUndefined();
   expect(parseCheckpointNote('x', 'a text\n12\n')).toBeUndefined();
+});
+
+const signer = nodeKeyOf('a.example', privateKeyOfSeed(Buffer.alloc(32, 7)));
+
+/** A checkpoint that the page compared with the ledger, and what was found. */
+function compared(size: number, root: Buffer, rest: Partial<CheckpointComparison> = {}) {
+  const note = parseCheckpointNote('c', signCheckpoint(signer, { size, root }));
+  const comparison = {
+    signer: { is: 'current' },
+    key: signer.verifierKey,
+    differences: [],
+    since: 3,
+    proven: true,
+    otherNode: false,
+    head: { seq: size + 3 },
+    ...rest,
+  } as unknown as CheckpointComparison;
+  const result: CheckpointResult = { state: 'checked', comparison, proven: undefined };
+  return { note, result };
+}
+
+test('a checkpoint is intact only if it was proven, and its words say how much of which ledger, and by which key', () => {
+  const root = Buffer.alloc(32, 1);
+  const { note, result } = compared(12, root);
+  if (!note) throw new Error('The checkpoint was not recognised.');
+  expect(verdictOf(note, result)).toBe('intact');
+  expect(checkpointWords(note, result)).toContain(
+    `12 entries of a.example with the root ${root.toString('base64')}, signed by the key ${signer.verifierKey}`,
+  );
+  expect(verdictOf(note, compared(12, root, { proven: false }).result)).toBe('unknown');
+});
+
+test('a checkpoint of no entries has the root of an empty ledger, and says nothing of any entry', () => {
+  expect(compared(0, Buffer.alloc(32, 1)).note).toBeUndefined();
+  const { note, result } = compared(0, createHash('sha256').digest(), { proven: false });
+  if (!note) throw new Error('The checkpoint was not recognised.');
+  expect(verdictOf(note, result)).toBe('intact');
+  expect(checkpointWords(note, result)).toContain(
+    'of a ledger without entries, with which every ledger begins',
+  );
 });
 
 test('every proof of a node leads from its entry to its checkpoint, and from no other entry', async () => {

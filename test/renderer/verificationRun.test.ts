@@ -86,3 +86,28 @@ test('a run that was cleared while it reads files shows nothing any more', async
   expect(shown).toHaveLength(before);
   expect(worker.asked).toEqual([]);
 });
+
+test('a file that a list names twice, with different digests, is unknown', async () => {
+  const { pool, worker } = heldPool();
+  const shown: Partial<VerificationState> = {};
+  const run = new VerificationRun(
+    (change) => Object.assign(shown, change),
+    () => pool,
+  );
+  const network = new EventTarget();
+  vi.stubGlobal('window', network);
+  const [digest, other] = ['a'.repeat(64), 'b'.repeat(64)];
+  const list = new File([`${other}  a.txt\n${digest}  a.txt\n`], 'SHA256SUMS');
+  const adding = run.add([
+    { path: 'SHA256SUMS', file: list },
+    { path: 'a.txt', file: file('a.txt') },
+  ]);
+  await vi.waitFor(() => expect(worker.asked).toHaveLength(1));
+  worker.answer((id) => ({ id, outcomes: [{ sha256: digest, error: null }] }));
+  await adding;
+  run.close();
+  network.dispatchEvent(new Event('online'));
+  vi.unstubAllGlobals();
+  const said = 'A list names it twice, with different digests.';
+  expect(shown.results).toMatchObject([{ path: 'a.txt', verdict: 'unproven', error: said }]);
+});

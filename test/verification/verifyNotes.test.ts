@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
@@ -36,6 +38,34 @@ test('a proof file is verified with the key, and without it is unsigned and says
   expect(found.detail).toBe(
     'Nothing says whose checkpoint it is: give the verifier key of the node with --key.',
   );
+});
+
+test('the line of a proof or a checkpoint says of which entry, how much of which ledger, and by which key', async () => {
+  const { file, proof, key } = await writtenProof();
+  const checkpoint = file.replace('x.tlog-proof', 'checkpoint');
+  const note = proof.slice(proof.indexOf('\n\n') + 2);
+  await writeFile(checkpoint, note);
+  const [origin = '', size, root] = note.split('\n');
+  const head = `${size} entry of ${origin} with the root ${root}, signed by the key ${key}`;
+  const ofProof = await runHere(['verify', file, '--key', key]);
+  expect(ofProof.stdout).toContain(`${file}: entry 1, "pack.added pk_`);
+  expect(ofProof.stdout).toContain(`, key ${key}; in the ledger with ${head}\n`);
+  const ofCheckpoint = await runHere(['verify', checkpoint, '--key', key]);
+  expect(ofCheckpoint.stdout).toContain(`${checkpoint}: ${head}\n`);
+  // Of what the key did not sign, no such words are said.
+  const other = key.replace(/.=?$/, 'AAA=');
+  for (const each of [file, checkpoint])
+    expect((await runHere(['verify', each, '--key', other])).stdout).not.toContain(head);
+});
+
+test('a checkpoint of no entries has one root only', async () => {
+  const signer = nodeKeyOf('a.example', privateKeyOfSeed(Buffer.alloc(32, 7)));
+  const file = join(await temporaryFolder(), 'checkpoint');
+  await writeFile(file, signCheckpoint(signer, { size: 0, root: createHash('sha256').digest() }));
+  const { code, found } = await verify(file, '--key', signer.verifierKey);
+  expect([code, found.detail]).toEqual([0, expect.stringMatching(/^0 entries of a\.example /)]);
+  await writeFile(file, signCheckpoint(signer, { size: 0, root: Buffer.alloc(32, 1) }));
+  expect((await verify(file, '--key', signer.verifierKey)).code).toBe(1);
 });
 
 test('without the key, an altered proof is altered all the same', async () => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { aboutWords } from '../../../shared/proof/about.ts';
+import { aboutWords, shownPath } from '../../../shared/proof/words.ts';
 import { type ChecksumFile, openChecksumFile, openReferenceArchive } from '../../verification/plainFiles.ts';
 import { exitCodeOf, type Finding, type Summary, Tally } from '../../verification/report.ts';
 import { verifyPaths } from '../../verification/verifyPaths.ts';
@@ -137,7 +137,7 @@ function formatFinding({ path, state, sha256, expected, detail, verdict, about }
     state === 'unknown' && sha256 !== null && !about ? sha256 : null,
   ].filter((part) => part !== null);
   const rest = details.length === 0 ? '' : `: ${details.join('; ')}`;
-  return `${(verdict ?? state).padEnd(STATE_WIDTH)}  ${escapeForTerminal(path)}${escapeForTerminal(rest)}`;
+  return `${(verdict ?? state).padEnd(STATE_WIDTH)}  ${escapeForTerminal(shownPath(path) + rest)}`;
 }
 
 function formatSummary({ ok, intact, changed, missing, unknown, unsigned }: Summary): string {

@@ -14,6 +14,7 @@ import {
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { create } from 'zustand';
+import { shownPath } from '../../../../shared/proof/words.ts';
 import { DigestChip } from '../../components/data/Values.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
@@ -141,7 +142,7 @@ function DroppedLists({ lists }: { lists: readonly DroppedList[] }) {
         // A list may be dropped twice; none is ever removed by itself.
         // biome-ignore lint/suspicious/noArrayIndexKey: see above
         <li key={index}>
-          <span className="mono wrap-anywhere">{path}</span>: {countOf(entries.length, 'digest')}
+          <span className="mono wrap-anywhere">{shownPath(path)}</span>: {countOf(entries.length, 'digest')}
           {faults.length > 0 && `, ${countOf(faults.length, 'unreadable line')}`}
         </li>
       ))}
@@ -333,7 +334,7 @@ function FileResultRow({ result }: { result: FileResult }) {
         <Icon size={16} stroke={1.8} aria-hidden /> {VERDICT_WORDS[verdict]}
       </span>
       <span className="stack gap-1">
-        <span className="wrap-anywhere">{path}</span>
+        <span className="wrap-anywhere">{shownPath(path)}</span>
         <span className="cluster gap-4 muted small">
           {bytes !== null && <span>{formatBytes(bytes)}</span>}
           {sha256 && <DigestChip digest={sha256} label="digest of the file" />}
@@ -358,11 +359,11 @@ function CheckpointRow({ note, result }: { note: CheckpointNote; result: Checkpo
   const { path, saved, proof } = note;
   return (
     <div>
-      <p className={`${classes.verdict} line gap-2 strong`} data-verdict={verdictOf(result)}>
+      <p className={`${classes.verdict} line gap-2 strong`} data-verdict={verdictOf(note, result)}>
         {checkpointWords(note, result)}
       </p>
       <p className="cluster gap-4 muted small">
-        <span className="wrap-anywhere">{path}</span>
+        <span className="wrap-anywhere">{shownPath(path)}</span>
         <span>
           {proof ? `proof of entry ${formatCount(proof.index + 1)}` : 'checkpoint'} of {saved.origin} with{' '}
           {countOf(saved.seq, 'entry', 'entries')}

@@ -11,11 +11,11 @@ import {
 } from '../../../../shared/archive/bagFiles.ts';
 import { packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
-import { aboutWords, visible } from '../../../../shared/proof/about.ts';
-import { BagProofs, objectIn, packIn } from '../../../../shared/proof/bagProofs.ts';
+import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../../../shared/proof/bagProofs.ts';
 import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
+import { aboutWords, visible } from '../../../../shared/proof/words.ts';
 import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
 import { parseChecksums } from '../../../../shared/values/checksums.ts';
 import { browserCrypto } from '../../../evidence/browserCrypto.ts';
@@ -24,7 +24,7 @@ import { type ZipEntry, zipEntries } from './zipFile.ts';
 
 /** A file in a pack file, as it was found. */
 export interface PackedFileResult {
-  /** The path in the ZIP file; empty for the ZIP file itself, of which something is said if it is the bag of a case. */
+  /** The path in the ZIP file; empty for the ZIP file itself, of which something is said if it is a bag. */
   path: string;
   /** Null if the pack file does not contain it. */
   bytes: number | null;
@@ -160,10 +160,10 @@ async function proveContents(
     isIntact: all.every(isIntact),
     isSigned: all.every(({ proof }) => proof?.verdict !== 'unsigned'),
   });
-  if (!ofCase) return all;
+  if (!ofCase && !all.every(isIntact)) return all;
   const { sha256 } = await hashStream(file.stream());
   const about = { path: '', bytes: file.size, sha256, expected: null, list: null, fault: null };
-  return [{ ...about, proof: proofOf(ofCase) }, ...all];
+  return [{ ...about, proof: ofCase ? proofOf(ofCase) : { verdict: 'intact', words: UNSIGNED_BAG } }, ...all];
 }
 
 /**

@@ -1,6 +1,9 @@
+import { hexToBytes } from '@noble/hashes/utils.js';
 import type { FoundDigest } from '../../../../shared/archive/citation.ts';
 import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
+import { aboutEntry } from '../../../../shared/proof/about.ts';
 import { fromBase64 } from '../../../../shared/proof/bytes.ts';
+import { aboutWords, headWords, shownPath } from '../../../../shared/proof/words.ts';
 import type { ChecksumEntry } from '../../../../shared/values/checksums.ts';
 import { call } from '../../api/client.ts';
 import { countOf, formatCount } from '../../format.ts';
@@ -44,7 +47,7 @@ export interface FileResult {
   path: string;
   bytes: number | null;
   sha256: string | null;
-  /** The digest that a list gives, and the list's name. */
+  /** The digest that a list gives, and the list's name as it is shown. */
   expected: string | null;
   list: string | null;
   /** What an evidence file proves by itself; null for any other file. */
@@ -67,14 +70,25 @@ function plainPath(path: string): string {
   return path.replaceAll('\\', '/').replace(/^(?:\.\/)+/, '');
 }
 
+/** What lists say of a file. */
+export interface ListedLine {
+  entry: ChecksumEntry;
+  list: DroppedList;
+  /** All lines that name this file: the first one, and those that name it again. */
+  all: readonly ChecksumEntry[];
+}
+
 /**
  * Finds the line of a list for each file. A name in a list is relative to the folder of the list, or to the dropped
  * folder, or it is a name without folders that only one dropped file has.
  */
 export class ListIndex {
   readonly #lists: readonly DroppedList[];
-  readonly #byPath = new Map<string, { entry: ChecksumEntry; list: DroppedList }>();
-  readonly #byName = new Map<string, { entry: ChecksumEntry; list: DroppedList } | null>();
+  /** By the path from the folder of the list. */
+  readonly #byPath = new Map<string, ListedLine & { all: ChecksumEntry[] }>();
+  /** By the path in the list, and by the name alone; null if lines of several files have it. */
+  readonly #byListedPath = new Map<string, ListedLine | null>();
+  readonly #byName = new Map<string, ListedLine | null>();
 
   constructor(lists: readonly DroppedList[]) {
     this.#lists = lists;
@@ -82,33 +96,44 @@ export class ListIndex {
       const folder = list.path.slice(0, list.path.lastIndexOf('/') + 1);
       for (const entry of list.entries) {
         const name = plainPath(entry.name);
-        this.#byPath.set(folder + name, { entry, list });
-        if (!this.#byPath.has(name)) this.#byPath.set(name, { entry, list });
+        const known = this.#byPath.get(folder + name);
+        if (known) known.all.push(entry);
+        if (known) continue;
+        const line = { entry, list, all: [entry] };
+        this.#byPath.set(folder + name, line);
+        const other = this.#byListedPath.get(name);
+        const isOne = other === undefined || other?.entry.sha256 === entry.sha256;
+        this.#byListedPath.set(name, isOne ? (other ?? line) : null);
         const last = name.slice(name.lastIndexOf('/') + 1);
-        this.#byName.set(last, this.#byName.has(last) ? null : { entry, list });
+        this.#byName.set(last, this.#byName.has(last) ? null : line);
       }
     }
   }
 
-  lineFor(path: string): { entry: ChecksumEntry; list: DroppedList } | undefined {
+  lineFor(path: string): ListedLine | undefined {
     const plain = plainPath(path);
-    const direct = this.#byPath.get(plain);
-    if (direct) return direct;
-    const inside = this.#byPath.get(plain.slice(plain.indexOf('/') + 1));
-    return inside ?? this.#byName.get(plain.slice(plain.lastIndexOf('/') + 1)) ?? undefined;
+    const inside = plain.slice(plain.indexOf('/') + 1);
+    const found =
+      this.#byPath.get(plain) ??
+      this.#byListedPath.get(plain) ??
+      this.#byPath.get(inside) ??
+      this.#byListedPath.get(inside);
+    return found ?? this.#byName.get(plain.slice(plain.lastIndexOf('/') + 1)) ?? undefined;
   }
 
   /** Returns the lines whose files are not among these paths. */
   missing(paths: Iterable<string>): { entry: ChecksumEntry; list: DroppedList }[] {
     const seen = new Set<ChecksumEntry>();
-    for (const path of paths) {
-      const line = this.lineFor(path);
-      if (line) seen.add(line.entry);
-    }
+    for (const path of paths) for (const entry of this.lineFor(path)?.all ?? []) seen.add(entry);
     return this.#lists.flatMap((list) =>
       list.entries.filter((entry) => !seen.has(entry)).map((entry) => ({ entry, list })),
     );
   }
+}
+
+/** Whether the lines that name a file give different digests. Then no list says what it should be. */
+export function isContradicted({ entry, all }: ListedLine): boolean {
+  return all.some(({ sha256 }) => sha256 !== entry.sha256);
 }
 
 /** Judges a file that was hashed. Lists count first: what they say is about this file, not about any bytes. */
@@ -208,7 +233,8 @@ export function reportText(
 function reported({ note, result }: CheckedNote): ReportedCheckpoint {
   const { path, saved } = note;
   const { origin, seq, root } = saved;
-  return { path, verdict: verdictOf(result), origin, size: seq, root, detail: checkpointWords(note, result) };
+  const detail = checkpointWords(note, result);
+  return { path, verdict: verdictOf(note, result), origin, size: seq, root, detail };
 }
 
 const CSV_COLUMNS = [
@@ -271,13 +297,13 @@ function plainReport(
     '',
   ];
   for (const { path, verdict, sha256, expected, proof, error } of results) {
-    lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${onOneLine(path)}`);
+    lines.push(`${VERDICT_WORDS[verdict]}\t${sha256 ?? '-'}\t${shownPath(path)}`);
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
     if (proof) lines.push(`\t${onOneLine(proof.words)}`);
     if (error) lines.push(`\t${onOneLine(error)}`);
   }
   for (const { path, verdict, detail } of checkpoints)
-    lines.push(`${VERDICT_WORDS[verdict]}\t-\t${onOneLine(path)}`, `\t${onOneLine(detail)}`);
+    lines.push(`${VERDICT_WORDS[verdict]}\t-\t${shownPath(path)}`, `\t${onOneLine(detail)}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -341,13 +367,19 @@ export async function checkNote(note: CheckpointNote, node: string): Promise<Che
   return { state: 'checked', comparison, proven: { entry, holds } };
 }
 
-/** Returns the verdict on a checkpoint or proof. */
-export function verdictOf(result: CheckpointResult): 'pending' | 'unknown' | 'changed' | 'intact' {
+/** Returns the verdict on a checkpoint or proof: intact only if the node signed it and its ledger was proven to begin with it. */
+export function verdictOf(
+  { saved, proof }: CheckpointNote,
+  result: CheckpointResult,
+): 'pending' | 'unknown' | 'changed' | 'intact' {
   if (result.state === 'pending') return 'pending';
   const { comparison, proven } = result;
   if (comparison.signer.is === 'unknown') return 'unknown';
   const isAltered = comparison.signer.is === 'altered' || comparison.differences.length > 0;
-  return isAltered || proven?.holds === false ? 'changed' : 'intact';
+  if (isAltered || proven?.holds === false) return 'changed';
+  // Every ledger begins with no entries.
+  const begins = comparison.proven || saved.seq === 0;
+  return begins && (!proof || proven?.holds === true) ? 'intact' : 'unknown';
 }
 
 /** A dropped checkpoint or proof, and what was found out about it. */
@@ -362,7 +394,7 @@ export interface CheckedNote {
 export function checkpointWords({ saved, proof }: CheckpointNote, result: CheckpointResult): string {
   if (result.state === 'pending') return 'Look-up pending';
   const { comparison, proven } = result;
-  const { signer, differences, since, otherNode } = comparison;
+  const { signer, key = '', differences, since, otherNode } = comparison;
   if (signer.is === 'altered')
     return 'The checkpoint was altered: its signature does not match. The file says nothing about the ledger.';
   if (signer.is === 'unknown')
@@ -371,12 +403,16 @@ export function checkpointWords({ saved, proof }: CheckpointNote, result: Checkp
       : 'None of this node’s current or former keys signed the checkpoint.';
   if (differences.length > 0)
     return 'The ledger does not begin with this checkpoint: it was rewritten after the checkpoint was signed.';
-  const signature = 'The signature of this node is valid.';
-  const ledger = `The ledger begins with this checkpoint; ${countOf(since, 'entry', 'entries')} were added since.`;
-  if (!proof) return `${ledger} ${signature}`;
+  const head = { origin: saved.origin, size: saved.seq, root: hexToBytes(saved.root) };
+  const ledger =
+    saved.seq === 0
+      ? 'It is of a ledger without entries, with which every ledger begins.'
+      : `The ledger begins with this checkpoint; ${countOf(since, 'entry', 'entries')} were added since.`;
+  const checkpoint = `${ledger} It is of ${headWords(head, key)}.`;
+  if (!proof) return checkpoint;
   const number = formatCount(proof.index + 1);
   if (!proven?.holds)
     return `The proof is not valid: it does not lead from entry ${number} to the checkpoint. The file was changed.`;
-  const about = proven.entry ? ` (${proven.entry.type} ${proven.entry.subject})` : '';
-  return `Entry ${number}${about} is in the signed ledger. ${ledger} ${signature}`;
+  const entry = proven.entry ? aboutWords(aboutEntry(proven.entry, key)) : `entry ${number}`;
+  return `This ${entry} is in the signed ledger. ${checkpoint}`;
 }

@@ -1,4 +1,5 @@
 import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/verifyEvidence.ts';
+import { shownPath } from '../../../../shared/proof/words.ts';
 import { WRITTEN_PAGES } from '../../../../shared/proof/writtenPages.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
 import { readSession } from '../../state/session.ts';
@@ -11,6 +12,7 @@ import {
   checkNote,
   type DroppedList,
   type FileResult,
+  isContradicted,
   judge,
   ListIndex,
   parseCheckpointNote,
@@ -196,10 +198,15 @@ export class VerificationRun {
 
   #judge(result: FileResult): void {
     if (result.sha256 === null) return;
+    const line = this.#index.lineFor(result.path);
+    const list = line ? shownPath(line.list.path) : null;
     if (result.list === null) {
-      const line = this.#index.lineFor(result.path);
       result.expected = line?.entry.sha256 ?? null;
-      result.list = line?.list.path ?? null;
+      result.list = list;
+    }
+    if (line && list === result.list && isContradicted(line) && result.error === null) {
+      result.error = 'A list names it twice, with different digests.';
+      result.verdict = 'unproven';
     }
     this.#lookUp(result);
   }
@@ -284,7 +291,7 @@ export class VerificationRun {
     for (const { path: inside, bytes, sha256, expected, list, fault, proof } of found) {
       const result = this.#newResult(inside === '' ? path : `${path}/${inside}`, bytes);
       result.expected = expected;
-      result.list = list === null ? null : `${path}: ${list}`;
+      result.list = list === null ? null : `${shownPath(path)}: ${list}`;
       result.proof = proof;
       this.#queued += 1;
       this.#bytes += bytes ?? 0;

@@ -40,6 +40,8 @@ export type Signer =
 
 export interface CheckpointComparison {
   signer: Signer;
+  /** The key of the node that signed it; undefined if none did. */
+  key: string | undefined;
   differences: CheckpointDifference[];
   /** Entries added since. */
   since: number;
@@ -82,7 +84,7 @@ export function compareCheckpoint(saved: SavedCheckpoint, current: CurrentLedger
   }
   const otherNode = saved.origin !== current.node;
   return {
-    signer: signerOf(saved, current),
+    ...signerOf(saved, current),
     differences,
     since: head.seq - saved.seq,
     proven,
@@ -91,17 +93,22 @@ export function compareCheckpoint(saved: SavedCheckpoint, current: CurrentLedger
   };
 }
 
-function signerOf({ note }: SavedCheckpoint, { key, keyChanges }: CurrentLedger): Signer {
+function signerOf(
+  { note }: SavedCheckpoint,
+  { key, keyChanges }: CurrentLedger,
+): { signer: Signer; key: string | undefined } {
   const keys: [key: string, signer: Signer][] = [[key, { is: 'current' }]];
   for (const { old_key, ledger_entry } of keyChanges)
     if (old_key !== null) keys.push([old_key, { is: 'former', replacedBy: ledger_entry }]);
   const states = keys.map(([verifierKey, signer]) => ({
     state: signatureState(note, verifierKey, noteCrypto),
     signer,
+    key: verifierKey,
   }));
   const valid = states.find(({ state }) => state === 'valid');
-  if (valid) return valid.signer;
-  return { is: states.some(({ state }) => state === 'invalid') ? 'altered' : 'unknown' };
+  if (valid) return { signer: valid.signer, key: valid.key };
+  const isAltered = states.some(({ state }) => state === 'invalid');
+  return { signer: { is: isAltered ? 'altered' : 'unknown' }, key: undefined };
 }
 
 /**

@@ -1,0 +1,56 @@
+import { countOf } from '../values/counts.ts';
+import type { About } from './about.ts';
+import { toBase64 } from './bytes.ts';
+import type { OpenedCheckpoint } from './signedNote.ts';
+
+/*
+ * How a verdict names what it is of, in one line. It loads none of what proofs need: a command that hashes plain files says paths
+ * too.
+ */
+
+/** The forms that a node gives to these parts. */
+const SUBJECT = /^(?:finding \w+ of )?(?:event \d+|pack \w+|entry \d+)$/;
+const INSTANT = /^[\d:.TZ-]+$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+const ORIGIN = /^[^\s+",]+$/;
+const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
+
+/**
+ * Names it in one line, in which no part can be taken for another one: whoever has a key of their own can record anything, so a
+ * part that has not its form is in quotation marks, as the name is.
+ */
+export function aboutWords({ subject, name, at, sha256, key }: About): string {
+  const object = sha256 === null ? 'no object' : `SHA-256 ${part(sha256, DIGEST)}`;
+  return `${part(subject, SUBJECT)}, ${visible(JSON.stringify(name))}, ${part(at, INSTANT)}, ${object}, key ${part(key, KEY)}`;
+}
+
+/** Names in one line what a key signed: how much of which ledger. */
+export function headWords(
+  { origin, size, root }: Pick<OpenedCheckpoint, 'origin' | 'size' | 'root'>,
+  key: string,
+): string {
+  const entries = countOf(size, 'entry', 'entries');
+  return `${entries} of ${part(origin, ORIGIN)} with the root ${toBase64(root)}, signed by the key ${part(key, KEY)}`;
+}
+
+function part(text: string, form: RegExp): string {
+  return visible(form.test(text) ? text : JSON.stringify(text));
+}
+
+/** Letters, digits and signs: nothing that separates the parts of a line, and nothing that is not seen. */
+const PLAIN_PATH = /^(?!.*\p{DI})(?:[A-Za-z]:)?[\p{L}\p{M}\p{N}._\-/\\+@~=()[\]{}#%&!$^']+$/u;
+
+/** Writes a path so that nothing in it can be taken for what is said of the file: other than plain paths are in quotation marks. */
+export function shownPath(path: string): string {
+  if (PLAIN_PATH.test(path)) return path;
+  // Paths of Windows have no quotation marks, and stay as they are.
+  return visible(path.includes('"') ? JSON.stringify(path) : `"${path}"`);
+}
+
+/** Writes out the characters that are not seen and may change how the others are shown. */
+export function visible(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
