@@ -133,6 +133,12 @@ describe('a node behind a proxy that terminates TLS (contract-2, section 7)', ()
     expect(await write()).toBe(429);
   });
 
+  test('an idle connection is kept for longer than proxies use it', async () => {
+    const { node } = await openBehindProxy();
+    const { headers } = await rawRequest(`${node.url}/api/health`, { headers: { Connection: 'keep-alive' } });
+    expect(headers['keep-alive']).toBe('timeout=65');
+  });
+
   test('without a public address all such headers are ignored', async () => {
     const node = await openTestNode({ clock: new ManualClock() });
     await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });

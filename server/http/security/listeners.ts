@@ -283,11 +283,18 @@ function isAnyOf(host: string, address: string): boolean {
 /** The time that running requests have to finish when the node is closed. */
 const CLOSE_GRACE_MS = 10_000;
 const HANDSHAKE_TIMEOUT_MS = 30_000;
+/** Longer than proxies keep an idle connection (nginx: 60 s), so that none sends a request on one that is just closed. */
+const KEEP_ALIVE_MS = 65_000;
 
 /** Returns a server for HTTP, or for HTTPS if there is a certificate. It does not listen yet. */
 export function newServer(identity: TlsIdentity | undefined): Server {
   // The guards refuse requests without Host, with a problem document.
-  const options = { requestTimeout: 1_800_000, headersTimeout: 30_000, requireHostHeader: false };
+  const options = {
+    requestTimeout: 1_800_000,
+    headersTimeout: 30_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requireHostHeader: false,
+  };
   if (!identity) return createServer(options);
   return createTlsServer({
     ...options,
