@@ -4,6 +4,8 @@ import { SET_FILE } from './setManifest.ts';
 export const RECORD_FILE = 'pack.json';
 export const CRATE_FILE = 'ro-crate-metadata.json';
 export const DECLARATION_FILE = 'bagit.txt';
+/** The text of `bagit.txt`, exactly as readers expect it. */
+export const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 export const INFO_FILE = 'bag-info.txt';
 export const MANIFEST_FILE = 'manifest-sha256.txt';
 export const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
@@ -30,8 +32,9 @@ const BAGS = {
 
 export type BagKind = keyof typeof BAGS;
 
-const IN_EVERY_BAG: readonly string[] = [DECLARATION_FILE, INFO_FILE, FETCH_FILE];
-const ANY_MANIFEST = /^(?:tag)?manifest-[a-z0-9-]+\.txt$/;
+const IN_EVERY_BAG: readonly string[] = [DECLARATION_FILE, INFO_FILE];
+/** Those that can be read. Anybody could write any other text under the name of a manifest. */
+const ANY_MANIFEST = /^(?:tag)?manifest-(?:md5|sha1|sha224|sha256|sha384|sha512)\.txt$/;
 
 /** Returns which bag of this program it is; undefined for a bag of other software: only manifests say what is in that. */
 export function bagKindOf(files: { has(name: string): boolean }): Exclude<BagKind, 'archive'> | undefined {

@@ -1,4 +1,11 @@
-import { bagKindOf, INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/bagFiles.ts';
+import {
+  bagKindOf,
+  DECLARATION,
+  DECLARATION_FILE,
+  INFO_FILE,
+  MANIFEST_FILE,
+  SEAL_FILE,
+} from '../archive/bagFiles.ts';
 import { MAX_RECORD_BYTES } from '../limits.ts';
 import type { About } from './about.ts';
 import type { ProofCrypto } from './algorithms.ts';
@@ -124,7 +131,12 @@ export class BagProofs {
       state: holds ? 'holds' : 'unproven',
       detail: holds ? '' : 'See what is said of each.',
     });
+    const declaration = await this.#text(DECLARATION_FILE);
     const claims = [
+      judge('declaration', 'It is declared as a node declares bags.', '', () =>
+        // No seal covers it, and another version or encoding would give the manifests another meaning.
+        requireThat(declaration === DECLARATION, `${DECLARATION_FILE} was altered.`),
+      ),
       claim('files', 'Nothing in the bag is altered, missing or unknown.', isIntact),
       claim('proofs', 'A signature covers each file in it that proves itself.', isSigned),
       ...checkCaseSeal(await this.#text(SEAL_FILE), sealed, this.#crypto),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -7,9 +8,9 @@ import type { Finding } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { writeEvidenceParts } from '../evidence/support.ts';
 import { createCase } from '../findings/support.ts';
-import { entriesOf, withManifests, zipped } from '../forger/zip.ts';
+import { type Entry, entriesOf, withManifests, zipped } from '../forger/zip.ts';
 import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
-import { uploadNewPack } from '../support/archive/packs.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -43,6 +44,23 @@ async function write(path: string, content: string | Uint8Array): Promise<void> 
   await writeFile(join(folder, path), content);
 }
 
+const md5Of = (data: Buffer) => createHash('md5').update(data).digest('hex');
+
+/** Writes the manifest of the tag files anew, and no other. */
+function withTagManifest(entries: readonly Entry[]): Entry[] {
+  return entries.map((each) =>
+    each.name.endsWith('/tagmanifest-sha256.txt') ? { ...each, data: Buffer.from(tagLines(entries)) } : each,
+  );
+}
+
+function tagLines(entries: readonly Entry[]): string {
+  return entries
+    .map(({ name, data }) => ({ name: name.slice(name.indexOf('/') + 1), data }))
+    .filter(({ name }) => !name.startsWith('data/') && !name.startsWith('tagmanifest-'))
+    .map(({ name, data }) => `${sha256Of(data)}  ${name}\n`)
+    .join('');
+}
+
 /** The bag of a case of one pack. */
 async function caseBag(node: TestNode): Promise<Buffer> {
   const pack = await uploadNewPack(node, {}, SAMPLE_FILES);
@@ -73,6 +91,65 @@ test('a page at the top of a sealed case, or of an exported archive, is not a pa
     const unlisted = [...entries.filter((entry) => !entry.name.includes('/tagmanifest-')), page];
     await write(name, zipped(unlisted).bytes);
     expect((await wrongIn(name, { pages }))[`${name}/index.html`]).toMatchObject({ state: 'unknown' });
+  }
+});
+
+test('no manifest that is not sealed adds a file to a sealed case, and no declaration that is not sealed renames one', async () => {
+  const rendererFolder = await writeEvidenceParts({ script: 'check()', style: 'main {}' });
+  const pages = () => knownPages(rendererFolder);
+  const node = await openTestNode({ rendererFolder });
+  const entries = entriesOf(await caseBag(node));
+  const root = `${entries[0]?.name.split('/', 1)[0]}/`;
+  const page = { name: `${root}data/more.html`, data: Buffer.from('<h1>Another story</h1>') };
+  const md5 = { name: `${root}manifest-md5.txt`, data: Buffer.from(`${md5Of(page.data)}  data/more.html\n`) };
+  const declared = (text: string, ...more: Entry[]) =>
+    zipped(
+      withTagManifest([
+        ...entries.map((each) =>
+          each.name === `${root}bagit.txt` ? { ...each, data: Buffer.from(text) } : each,
+        ),
+        ...more,
+      ]),
+    ).bytes;
+  const genuine = entries.find(({ name }) => name === `${root}bagit.txt`)?.data.toString() ?? '';
+  await write('case.zip', declared(genuine));
+  expect(await wrongIn('case.zip', { pages })).toEqual({});
+  // Before BagIt 1.0, a file has to be in one manifest only.
+  const earlier = genuine.replace('1.0', '0.97');
+  for (const [text, ...more] of [
+    [earlier, page, md5],
+    [earlier],
+    [genuine.replace('UTF-8', 'ISO-8859-1')],
+  ] as [string, ...Entry[]][]) {
+    await write('case.zip', declared(text, ...more));
+    expect((await wrongIn('case.zip', { pages }))['case.zip'], text).toMatchObject({ state: 'changed' });
+  }
+});
+
+test('no text stands in a sealed case or in a pack under the name of a manifest, and nothing is said to be elsewhere', async () => {
+  const rendererFolder = await writeEvidenceParts({ script: 'check()', style: 'main {}' });
+  const pages = () => knownPages(rendererFolder);
+  const node = await openTestNode({ rendererFolder });
+  const sealed = entriesOf(await caseBag(node));
+  const { id } = await uploadNewPack(node, { title: 'A pack' }, SAMPLE_FILES);
+  const pack = entriesOf(Buffer.from(await (await node.fetch(`/api/packs/${id}/file`)).arrayBuffer()));
+  const texts = {
+    'manifest-note.txt': 'Another story.\n',
+    'tagmanifest-note.txt': 'Another story.\n',
+    'fetch.txt': 'http://elsewhere.example/index.html 1 data/index.html\n',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const [inCase, inPack] = [sealed, pack].map((entries) => {
+      const root = `${entries[0]?.name.split('/', 1)[0]}/`;
+      return withTagManifest([...entries, { name: root + name, data: Buffer.from(text) }]);
+    }) as [Entry[], Entry[]];
+    await write('case.zip', zipped(inCase).bytes);
+    expect((await wrongIn('case.zip', { pages }))[`case.zip/${name}`], name).toMatchObject({
+      state: 'unknown',
+    });
+    for (const each of inPack) await write(`${name}/${each.name}`, each.data);
+    const found = await wrongIn(`${name}/${id}`);
+    expect(found[`${name}/${id}/${name}`], name).toMatchObject({ state: 'unknown' });
   }
 });
 

@@ -167,8 +167,8 @@ async function proveContents(
 }
 
 /**
- * Adds tag files that no bag of this kind has, although anybody can list them, files of one name, and what is lacking. Of the bag of a case, what this page does not
- * check is said too.
+ * Adds tag files that no bag of this kind has, although anybody can list them, files of one name, and what is lacking. Of what this page does not
+ * check that is said.
  */
 async function addStrangers(
   results: PackedFileResult[],
@@ -177,21 +177,24 @@ async function addStrangers(
   const has = (name: string) => byPath.has(folder + name);
   const kind = bagKindOf({ has });
   const known = new Map(results.map((result) => [result.path, result]));
-  const add = async (path: string, fault: string | undefined) => {
-    if (fault === undefined) return;
+  const resultAt = async (path: string) => {
     const result =
       known.get(path) ?? (await resultOf(byPath.get(path), { path, expected: null, list: null }));
-    result.fault ??= fault;
-    if (known.has(path)) return;
+    if (!known.has(path)) results.push(result);
     known.set(path, result);
-    results.push(result);
+    return result;
+  };
+  const add = async (path: string, fault: string) => {
+    const result = await resultAt(path);
+    result.fault ??= fault;
   };
   for (const path of byPath.keys()) {
     if (!path.startsWith(folder)) continue;
     const name = path.slice(folder.length);
     const stranger = strangerIn(kind, name);
-    const isUnchecked = kind === 'case' && UNCHECKED.test(name);
-    await add(path, stranger ? `It is ${stranger}.` : isUnchecked ? NOT_CHECKED : undefined);
+    if (stranger) await add(path, `It is ${stranger}.`);
+    else if (kind !== undefined && UNCHECKED.test(name))
+      (await resultAt(path)).proof = { verdict: 'unknown', words: NOT_CHECKED };
   }
   // Programs differ in which of two files of one name they extract.
   for (const entry of entries)

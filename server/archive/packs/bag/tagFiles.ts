@@ -5,6 +5,7 @@ export {
   ARCHIVE_BAG,
   CASE_FILE,
   CRATE_FILE,
+  DECLARATION,
   DECLARATION_FILE,
   FETCH_FILE,
   INFO_FILE,
@@ -14,9 +15,6 @@ export {
   SEAL_FILE,
   TAG_MANIFEST_FILE,
 } from '../../../../shared/archive/bagFiles.ts';
-
-/** The text of `bagit.txt`, exactly as readers expect it. */
-export const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
 /** A line of a manifest. Two spaces separate digest and path, so that `sha256sum -c` can read it. */
 export function manifestLine(digest: string, path: string): string {
