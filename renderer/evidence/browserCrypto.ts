@@ -5,6 +5,7 @@ import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
 import { type HashName, type ProofCrypto, UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
 import { concat, hexOf, isSameBytes } from '../../shared/proof/bytes.ts';
 import { DerError, expectTag, oidOf, parseDer, TAG } from '../../shared/proof/der.ts';
+import { isSoundKey } from '../../shared/proof/ed25519.ts';
 
 /**
  * Cryptography that a page opened from a file has in every browser, also where WebCrypto is missing because a file is no
@@ -16,9 +17,8 @@ export const browserCrypto: ProofCrypto = {
     const [identifier, bits] = parseDer(publicKey).parts;
     // A BIT STRING begins with the number of unused bits, which is 0.
     const key = expectTag(bits, TAG.bitString, 'public key').content.subarray(1);
-    // As in RFC 8032 and in Node: otherwise anybody could sign with the keys of small order.
     if (algorithm.kind === 'ed25519')
-      return isOk(() => ed25519.verify(signature, message, key, { zip215: false }));
+      return isSoundKey(key) && isOk(() => isEdSignature(key, message, signature));
     if (algorithm.kind === 'rsa')
       return isRsaSignature(key, algorithm.hash, HASHES[algorithm.hash](message), signature);
     if (algorithm.kind !== 'ecdsa') throw new UnknownAlgorithmError('RSA-PSS');
@@ -28,6 +28,12 @@ export const browserCrypto: ProofCrypto = {
     return isOk(() => curve.verify(signature, digest, key, { prehash: false, lowS: false, format: 'der' }));
   },
 };
+
+function isEdSignature(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  if (!ed25519.verify(signature, message, key, { zip215: false })) return false;
+  // Node verifies without the cofactor, so the point of the signature must be of prime order too.
+  return ed25519.Point.fromBytes(signature.subarray(0, 32)).isTorsionFree();
+}
 
 const HASHES: Record<HashName, (bytes: Uint8Array) => Uint8Array> = { sha1, sha256, sha384, sha512 };
 

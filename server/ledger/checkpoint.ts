@@ -8,6 +8,7 @@ import {
   verify,
 } from 'node:crypto';
 import type { ProofCrypto } from '../../shared/proof/algorithms.ts';
+import { isSoundKey } from '../../shared/proof/ed25519.ts';
 import { noteBody, parseCheckpoint, signatureState } from '../../shared/proof/signedNote.ts';
 
 /**
@@ -132,7 +133,8 @@ export const nodeCrypto: ProofCrypto = {
     const kind = { rsa: 'rsa', 'rsa-pss': 'rsa', ecdsa: 'ec', ed25519: 'ed25519' }[algorithm.kind];
     if (key.asymmetricKeyType !== kind && !(kind === 'rsa' && key.asymmetricKeyType === 'rsa-pss'))
       return false;
-    if (algorithm.kind === 'ed25519') return verify(null, message, key, signature);
+    if (algorithm.kind === 'ed25519')
+      return isSoundKey(publicKey.subarray(SPKI_PREFIX.length)) && verify(null, message, key, signature);
     if (algorithm.kind !== 'rsa-pss') return verify(algorithm.hash, message, key, signature);
     const { hash, saltLength } = algorithm;
     return verify(hash, message, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }, signature);

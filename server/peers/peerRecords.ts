@@ -4,6 +4,7 @@ import { consistencyProofSchema, keyChangeSchema, renewalText } from '../../shar
 import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
+import { isSoundKey } from '../../shared/proof/ed25519.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
@@ -250,7 +251,7 @@ const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 function isRenewalSigned(oldKey: string, newKey: string, signature: string): boolean {
   const raw = Buffer.from(oldKey.split(/\+/).slice(2).join('+'), 'base64').subarray(1);
-  if (raw.length !== 32) return false;
+  if (!isSoundKey(raw)) return false;
   const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' });
   return verify(null, Buffer.from(renewalText(oldKey, newKey)), key, Buffer.from(signature, 'base64'));
 }

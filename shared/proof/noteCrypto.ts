@@ -1,6 +1,7 @@
-import { hashes, verify } from '@noble/ed25519';
+import { hashes, Point, verify } from '@noble/ed25519';
 import { sha256, sha512 } from '@noble/hashes/sha2.js';
 import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
+import { isSoundKey } from './ed25519.ts';
 
 // WebCrypto is not available to pages over plain HTTP.
 hashes.sha512 = sha512;
@@ -14,8 +15,10 @@ export const noteCrypto: ProofCrypto = {
   verify({ kind }, publicKey, message, signature) {
     if (kind !== 'ed25519') throw new UnknownAlgorithmError(kind);
     try {
-      // As in RFC 8032 and in Node: otherwise anybody could sign with the keys of small order.
-      return verify(signature, message, publicKey.slice(-KEY_BYTES), { zip215: false });
+      const key = publicKey.slice(-KEY_BYTES);
+      if (!isSoundKey(key) || !verify(signature, message, key, { zip215: false })) return false;
+      // Node verifies without the cofactor, so the point of the signature must be of prime order too.
+      return Point.fromBytes(signature.slice(0, KEY_BYTES)).isTorsionFree();
     } catch {
       // Thrown for a signature or a key that does not encode a point.
       return false;

@@ -149,6 +149,9 @@ export function openCheckpoint(note: string, verifierKey: string, crypto: ProofC
   return { ...checkpoint, body };
 }
 
+/** The last second that a date can say. */
+export const MAX_COSIGNED_SECONDS = 8_640_000_000_000n;
+
 /**
  * Verifies the line of a witness in a checkpoint (C2SP tlog-cosignature).
  *
@@ -161,6 +164,8 @@ export function openCosignature(note: string, verifierKey: string, crypto: Proof
   const [signature] = signaturesBy(key, note);
   if (!signature) return undefined;
   const seconds = signature.subarray(0, 8).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  if (signature.length !== 72 || seconds > MAX_COSIGNED_SECONDS)
+    throw new ProofError('The line of the witness was altered: it has no time that a clock can show.');
   const message = utf8(`cosignature/v1\ntime ${seconds}\n${body}`);
   if (!crypto.verify(ED25519, key.publicKey, message, signature.subarray(8)))
     throw new ProofError('The line of the witness was altered: its signature does not match.');

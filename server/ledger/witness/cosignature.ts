@@ -1,4 +1,6 @@
 import { createHash, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+import { isSoundKey } from '../../../shared/proof/ed25519.ts';
+import { MAX_COSIGNED_SECONDS } from '../../../shared/proof/signedNote.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { cosignaturesOf } from '../../store/sqlite/node/ledger.ts';
 import { privateKeyOfSeed } from '../checkpoint.ts';
@@ -52,8 +54,8 @@ function keyId(name: string, encoded: Uint8Array): Buffer {
 export function parseCosignerKey(verifierKey: string): CosignerKey | undefined {
   const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(verifierKey) ?? [];
   const key = Buffer.from(encoded, 'base64');
-  if (key.length !== 33 || key[0] !== COSIGNATURE_V1[0] || keyId(name, key).toString('hex') !== id)
-    return undefined;
+  if (key[0] !== COSIGNATURE_V1[0] || keyId(name, key).toString('hex') !== id) return undefined;
+  if (key.toString('base64') !== encoded || !isSoundKey(key.subarray(1))) return undefined;
   const spki = Buffer.concat([SPKI_PREFIX, key.subarray(1)]);
   return {
     name,
@@ -92,18 +94,18 @@ export function findCosignature(
   for (const line of lines.split('\n')) {
     const prefix = `— ${name} `;
     if (!line.startsWith(prefix)) continue;
-    const bytes = Buffer.from(line.slice(prefix.length), 'base64');
+    const encoded = line.slice(prefix.length);
+    const bytes = Buffer.from(encoded, 'base64');
+    // An evidence file with the line written otherwise would be altered.
+    if (bytes.toString('base64') !== encoded) continue;
     if (bytes.length !== 76 || !bytes.subarray(0, 4).equals(id)) continue;
     const seconds = bytes.readBigUInt64BE(4);
     if (!verify(null, signedMessage(body, seconds), publicKey, bytes.subarray(12))) continue;
-    if (seconds > MAX_SECONDS) continue;
+    if (seconds > MAX_COSIGNED_SECONDS) continue;
     return { line: `${line}\n`, at: Number(seconds) * 1000 };
   }
   return undefined;
 }
-
-/** The last second that a date can say. */
-const MAX_SECONDS = 8_640_000_000_000n;
 
 /** Appends to a checkpoint the lines of the witnesses that cosigned it. `root` is in hex. */
 export function withCosignatures(read: ReadDatabase, note: string, size: number, root: string): string {

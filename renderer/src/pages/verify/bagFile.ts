@@ -52,8 +52,8 @@ export function proofOf({ verdict, about, detail }: ProvenFile): FileProof {
   return { verdict, words: words.filter(Boolean).join(' ') };
 }
 
-/** Manifests with other digests, and files that are elsewhere. */
-const UNCHECKED = /^(?:tag)?manifest-(?!sha256\.txt$)|^fetch\.txt$/;
+/** Manifests with other digests. */
+const UNCHECKED = /^(?:tag)?manifest-(?!sha256\.txt$)/;
 const NOT_CHECKED = 'This page does not check it. “strongroom verify” does.';
 const LACKING = 'The ZIP file does not contain it.';
 const NO_DUMPS = 'This page does not verify what a dump proves. “strongroom verify” does.';
