@@ -7,6 +7,7 @@ import {
   type Evidence,
   type EvidenceClaim,
   judge,
+  type ProvenEntry,
   recordIn,
   requireThat,
   sha256,
@@ -14,7 +15,13 @@ import {
 } from './evidence.ts';
 import { checkFiles, checkSet } from './evidenceFiles.ts';
 import { checkSeenBy } from './observation.ts';
-import { checkCheckpoints, checkEntry, checkOtherEntry, checkTimestamp } from './provenEntry.ts';
+import {
+  checkCheckpoints,
+  checkEntry,
+  checkOneLedger,
+  checkOtherEntry,
+  checkTimestamp,
+} from './provenEntry.ts';
 import { requireNodeKey } from './signedNote.ts';
 import { rootFromLeaf } from './tree.ts';
 
@@ -36,6 +43,7 @@ export function checkEvidence(
     ),
     ...checkRecorded(evidence, crypto),
     ...checkCheckpoints(evidence, crypto),
+    checkOneLedger(provenIn(evidence)),
     ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
     ...checkRetrieval(evidence, crypto),
     ...checkPage(evidence, crypto),
@@ -49,6 +57,11 @@ export function checkEvidence(
     ...checkSeal(evidence, crypto),
     ...statedOf(evidence),
   ];
+}
+
+/** All entries in a file, each with its proofs. */
+function provenIn({ recorded, retrieval, page, finding, sealed, seen_by = [] }: Evidence): ProvenEntry[] {
+  return [recorded, retrieval, page, finding, sealed, ...seen_by].filter((each) => each != null);
 }
 
 function checkRecorded({ kind, recorded }: Evidence, crypto: ProofCrypto): EvidenceClaim[] {

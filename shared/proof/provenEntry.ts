@@ -1,5 +1,5 @@
 import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64, isSameBytes, utf8 } from './bytes.ts';
+import { fromBase64, isSameBytes, toBase64, utf8 } from './bytes.ts';
 import {
   canonicalOf,
   type Evidence,
@@ -10,7 +10,14 @@ import {
   sha256,
   stated,
 } from './evidence.ts';
-import { countLines, openCheckpoint, openCosignature, ProofError } from './signedNote.ts';
+import {
+  countLines,
+  noteBody,
+  openCheckpoint,
+  openCosignature,
+  ProofError,
+  parseCheckpoint,
+} from './signedNote.ts';
 import { verifyTimestamp } from './timestamp.ts';
 import { rootFromLeaf } from './tree.ts';
 
@@ -161,6 +168,41 @@ export function checkTimestamp(
   const { at, signer, issuer } = found;
   const detail = `The authority ${signer} states this by its own clock. Its certificate names ${issuer} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
   return [intact, stated(`The ${of} existed before ${new Date(at).toISOString()}.`, detail)];
+}
+
+/**
+ * Whether everything in a file is of one ledger: whoever has the key of a node can sign two, and show each to somebody else.
+ * Checkpoints of different sizes are not compared; a proof between them is not in the file.
+ */
+export function checkOneLedger(all: readonly ProvenEntry[]): EvidenceClaim {
+  return judge(
+    'entry',
+    'The entries and the checkpoints in this file are of one ledger.',
+    'No two checkpoints of one size have two roots, and no two entries have one number or do not follow each other.',
+    () => {
+      const roots = new Map<number, string>();
+      const hashes = new Map<number, string>();
+      for (const { entry, proofs } of all) {
+        requireThat(
+          (hashes.get(entry.seq) ?? entry.hash) === entry.hash,
+          `There are two entries ${entry.seq}.`,
+        );
+        hashes.set(entry.seq, entry.hash);
+        for (const { checkpoint } of proofs) {
+          const head = parseCheckpoint(noteBody(checkpoint));
+          const root = head && toBase64(head.root);
+          if (!head || root === undefined) continue;
+          const isOne = (roots.get(head.size) ?? root) === root;
+          requireThat(isOne, `Two checkpoints of ${entriesOf(String(head.size))} have two roots.`);
+          roots.set(head.size, root);
+        }
+      }
+      for (const { entry } of all) {
+        const before = hashes.get(entry.seq - 1) ?? entry.prev;
+        requireThat(before === entry.prev, `The entry ${entry.seq} does not follow the one before it.`);
+      }
+    },
+  );
 }
 
 /** An entry besides that of the record: its hash, and each of its proofs, of which there must be one. */

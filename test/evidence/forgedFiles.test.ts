@@ -1,7 +1,14 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { nodeCrypto, nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
+import {
+  nodeCrypto,
+  nodeKeyOf,
+  privateKeyOfSeed,
+  signCheckpoint,
+  signNote,
+} from '../../server/ledger/checkpoint.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import type { Evidence } from '../../shared/proof/evidence.ts';
 import { dataIn, type EvidenceParts, evidenceHtml } from '../../shared/proof/evidencePage.ts';
@@ -171,6 +178,36 @@ test('a file is intact only if it is, byte for byte, what a known version writes
     const { code, verdict } = await verdictOn([...evidenceHtml(evidenceIn(html), made, nodeCrypto)].join(''));
     expect([code, verdict], what).toEqual([1, what === 'a style that ends' ? 'altered' : 'unknown']);
   }
+});
+
+test('a file in which the key signed two ledgers is altered', async () => {
+  const node = await openNodeWithEvidence();
+  const html = await (
+    await node.fetch(`/api/packs/${await addPack(node, { 'a.txt': 'a' })}/evidence`)
+  ).text();
+  const genuine = evidenceIn(html);
+  const signer = nodeKeyOf('two.example', privateKeyOfSeed(new Uint8Array(32).fill(7)));
+  const sha256 = (...all: Uint8Array[]) => createHash('sha256').update(Buffer.concat(all)).digest();
+  const leaf = sha256(Buffer.of(0), Buffer.from(canonicalText(genuine.recorded.entry)));
+  /** The entry, and another one after it. */
+  const proof = (fill: number) => {
+    const next = Buffer.alloc(32, fill);
+    const checkpoint = signCheckpoint(signer, { size: 2, root: sha256(Buffer.of(1), leaf, next) });
+    return { checkpoint, hashes: [next.toString('base64')] };
+  };
+  const signed = (...proofs: typeof genuine.recorded.proofs): Evidence => ({
+    ...genuine,
+    key: signer.verifierKey,
+    recorded: { ...genuine.recorded, proofs },
+    seal: null,
+  });
+  expect(genuine.recorded.entry.seq).toBe(1);
+  expect((await verdictOn(withEvidence(html, signed(proof(1))))).verdict).toBe('unsigned');
+  const { verdict, why } = await verdictOn(withEvidence(html, signed(proof(1), proof(2))));
+  expect([verdict, why]).toEqual([
+    'altered',
+    expect.stringContaining('Two checkpoints of 2 entries have two roots.'),
+  ]);
 });
 
 test('a checkpoint that another key with this name signed, or that is written otherwise, proves nothing', async () => {
