@@ -61,7 +61,9 @@ export function checkEvidence(
 
 /** All entries in a file, each with its proofs. */
 function provenIn({ recorded, retrieval, page, finding, sealed, seen_by = [] }: Evidence): ProvenEntry[] {
-  return [recorded, retrieval, page, finding, sealed, ...seen_by].filter((each) => each != null);
+  return [recorded, retrieval, page, finding, sealed, ...seen_by].filter(
+    (each) => each !== null && each !== undefined,
+  );
 }
 
 function checkRecorded({ kind, recorded }: Evidence, crypto: ProofCrypto): EvidenceClaim[] {

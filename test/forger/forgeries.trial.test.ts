@@ -7,12 +7,12 @@ import { closeTimestampAuthorities } from '../support/network/timestampAuthority
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { seededRandom } from '../support/seededRandom.ts';
+import { copyFormat } from './copy.ts';
 import { evidenceDataFormat, evidencePageFormat } from './evidence.ts';
 import { type ForgedFormat, sha256 } from './forgery.ts';
 import {
   caseBagFormat,
   checkpointFormat,
-  copyFormat,
   dumpFormat,
   exportFormat,
   packFormat,
@@ -69,7 +69,7 @@ beforeAll(async () => {
     waczFormat([one.wacz, other.wacz], folder),
     tilesFormat([one.copy, other.copy], one.key),
     provenanceFormat(one.provenance, digestOf(one.provenance[0])),
-    copyFormat([one.copy, other.copy]),
+    copyFormat([one.copy, other.copy], one.key),
   ] as unknown as ForgedFormat[];
 });
 afterAll(async () => {

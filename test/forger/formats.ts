@@ -2,7 +2,6 @@ import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import canonicalize from 'canonicalize';
-import { verifyCopy } from '../../server/copies/verifyCopy.ts';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { exitCodeOf, Tally } from '../../server/verification/report.ts';
 import { checkpointClaims } from '../../server/verification/verifyNotes.ts';
@@ -23,8 +22,7 @@ import {
   type Verdict,
 } from './forgery.ts';
 import { forgeJson } from './json.ts';
-import { memoryCopy } from './memoryCopy.ts';
-import { entriesOf, forgeEntries, forgeZip, withoutIgnored, type Zipped } from './zip.ts';
+import { entriesOf, forgeZip, withoutIgnored, type Zipped } from './zip.ts';
 
 export function canonical(value: unknown): string | undefined {
   try {
@@ -453,7 +451,7 @@ function signedList(data: Buffer): string {
   return JSON.stringify([path, hash, signedHash, signature, domainCert, publicKey]);
 }
 
-type Files = ReadonlyMap<string, Buffer>;
+export type Files = ReadonlyMap<string, Buffer>;
 
 export async function filesIn(folder: string): Promise<Files> {
   const found = new Map<string, Buffer>();
@@ -463,34 +461,4 @@ export async function filesIn(folder: string): Promise<Files> {
     found.set(file.slice(folder.length + 1), await readFile(file));
   }
   return found;
-}
-
-export function copyFormat(genuine: readonly [Files, Files]): ForgedFormat<Files> {
-  const { signal } = new AbortController();
-  return {
-    name: 'copy',
-    share: 1_500,
-    genuine,
-    forge: (one, other, random) => {
-      const entries = [...one].map(([name, data]) => ({ name, data }));
-      const others = [...other].map(([name, data]) => ({ name, data }));
-      const { operation, pointer, input } = forgeEntries(entries, others, random);
-      return { operation, pointer, input: new Map(input.map(({ name, data }) => [name, data])) };
-    },
-    verdict: async (files) => {
-      try {
-        return (await verifyCopy(memoryCopy(files), { signal, progress: () => {} })).verdict;
-      } catch (error) {
-        // What is no copy any more, or has records that cannot be read, is refused with a sentence.
-        if (error instanceof Error && ['CopyError', 'DumpError'].includes(error.name)) return 'altered';
-        throw error;
-      }
-    },
-    content: (files) =>
-      [...files]
-        .filter(([path]) => !/(^|\/)(\.DS_Store|desktop\.ini)$/.test(path))
-        .map(([path, data]) => `${path} ${sha256(data)}`)
-        .sort()
-        .join('\n'),
-  };
 }
