@@ -10,5 +10,7 @@ test('the script of evidence files is the same in each build, so its digest can 
 
 test('the pages of earlier versions stay in the list, each once', () => {
   // A version that was ever in the list is never taken out: add its line here with it.
-  expect(WRITTEN_PAGES).toEqual([]);
+  expect(WRITTEN_PAGES.map(({ version, script }) => [version, script])).toEqual([
+    ['1.0.0', '3d5633b0785a575fce6924fcf85a11b6a6c5f3a22edd67f970f20325fc78e609'],
+  ]);
 });
