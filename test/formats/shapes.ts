@@ -54,7 +54,7 @@ async function formOfZip(path: string): Promise<string[]> {
 function formOfBytes(name: string, bytes: Buffer): string[] {
   const text = () => bytes.toString();
   if (name.endsWith('.db')) return formOfDatabase(bytes);
-  if (/\.warc\.gz$/.test(name)) return formOfWarc(gunzipSync(bytes).toString('latin1'));
+  if (name.endsWith('.warc.gz')) return formOfWarc(gunzipSync(bytes).toString('latin1'));
   if (name.endsWith('.evidence.html')) return formOfJson(JSON.parse(dataIn(text()) ?? ''));
   if (name.endsWith('.jsonl')) return text().trimEnd().split('\n').flatMap(formOfLine);
   if (/\.(json|jsonld)$/.test(name)) return formOfJson(JSON.parse(text()));

@@ -10,7 +10,7 @@ import type { DiskRule } from './controlledDisk.ts';
  */
 const control = process.env.STRONGROOM_TEST_DISK ?? '';
 const [ruleFile, logFile] = [join(control, 'rule.json'), join(control, 'calls')];
-const { appendFileSync, existsSync, fdatasync, fdatasyncSync, fsync, openSync, readFileSync } = fs;
+const { appendFileSync, fdatasync, fdatasyncSync, fsync, openSync, readFileSync } = fs;
 const { renameSync, statfsSync } = fs;
 const { open, rename } = fsPromises;
 const POLL_MS = 2;
@@ -19,8 +19,15 @@ const pathOf = new Map<number, string>();
 let waited = 0;
 
 function ruleFor(call: string, path: string): DiskRule | undefined {
-  if (!existsSync(ruleFile)) return undefined;
-  const rule = JSON.parse(readFileSync(ruleFile, 'utf8')) as DiskRule;
+  let text: string;
+  try {
+    text = readFileSync(ruleFile, 'utf8');
+  } catch (error) {
+    // The test ended the rule.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const rule = JSON.parse(text) as DiskRule;
   return rule.call === call && path.endsWith(rule.path) ? rule : undefined;
 }
 
