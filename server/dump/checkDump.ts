@@ -248,6 +248,16 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** A surrogate escape in JSON. Text with a lone surrogate has no canonical form. */
 const SURROGATE = /\\ud[89a-f]/i;
 
+/** Whether a value is written as this text. One that is nested too deep to be written is not. */
+function isWrittenAs(value: unknown, text: string): boolean {
+  try {
+    return JSON.stringify(value) === text;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
 /** @throws DumpError if the line is not a JSON object, or is ambiguous (duplicate keys, imprecise numbers) */
 function parseLine(bytes: Buffer, number: number): Record<string, unknown> {
   let value: unknown;
@@ -261,7 +271,7 @@ function parseLine(bytes: Buffer, number: number): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new DumpError('this is not a JSON object.', number);
   // A line that serializes to the same text has no duplicate keys and no imprecise numbers. Only others are parsed again.
-  const isPlain = JSON.stringify(value) === text && !SURROGATE.test(text);
+  const isPlain = isWrittenAs(value, text) && !SURROGATE.test(text);
   if (!isPlain || 'record' in value) at(number, () => parseStrictJson(text));
   return value as Record<string, unknown>;
 }

@@ -1,5 +1,5 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { access, constants, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidencePage.ts';
@@ -117,33 +117,40 @@ class Verifier {
       this.#single.push({ ...plainFile(path, size, entry, this.#list), detail });
       return;
     }
-    if (await isPackFile(path)) return yield* packFileFindings(path, size, this.#context);
+    const proven = await this.#proven(path, size);
+    if (typeof proven === 'object') return yield* proven;
+    const head = await headOf(path);
+    if (proven === undefined && isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
+      return yield* this.list(await openChecksumFile(path));
+    this.#single.push({ ...plainFile(path, size), detail: proven ?? detail });
+  }
+
+  /**
+   * Returns the findings of a file that is verified by its own contents, a sentence that says why it cannot be, or undefined for
+   * any other.
+   */
+  async #proven(path: string, size: number): Promise<AsyncIterable<Finding[]> | string | undefined> {
+    const { key, read } = this.#context;
+    if (await isPackFile(path)) return packFileFindings(path, size, this.#context);
     if (TIMESTAMP_FILE.test(path))
-      return yield [await (await import('./verifyProofFile.ts')).verifyTimestampFile(path)];
-    if (EVIDENCE_FILE.test(path)) return yield [await this.#evidence(path, () => createReadStream(path))];
-    if (WACZ_FILE.test(path))
-      return yield [await (await import('./verifyWacz.ts')).verifyWaczFile(path, this.#context.key)];
-    const other = await openOtherBag(path, this.#context.read);
+      return one((await import('./verifyProofFile.ts')).verifyTimestampFile(path));
+    if (EVIDENCE_FILE.test(path)) return one(this.#evidence(path, () => createReadStream(path)));
+    if (WACZ_FILE.test(path)) return one((await import('./verifyWacz.ts')).verifyWaczFile(path, key));
+    const other = await openOtherBag(path, read);
     if (typeof other === 'object')
-      return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
-    if (other !== undefined) {
-      this.#single.push({ ...plainFile(path, size), detail: other });
-      return;
-    }
+      return zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
+    if (other !== undefined) return other;
     const head = await headOf(path);
     if (isDump(head)) {
       this.#context.found(size);
       const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
       const { verifyDump } = await import('./verifyDump.ts');
-      const { key, read } = this.#context;
-      return yield [await verifyDump(path, withProgress(chunks, read), { key })];
+      return one(verifyDump(path, withProgress(chunks, read), { key }));
     }
     const isProof = PROOF_FILE.test(path) || isProofFile(head);
     if (isProof || (size < HEAD_BYTES && isCheckpointNote(head)))
-      return yield [await (await import('./verifyNotes.ts')).verifyNoteFile(path, this.#context.key)];
-    if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
-      return yield* this.list(await openChecksumFile(path));
-    this.#single.push({ ...plainFile(path, size), detail });
+      return one((await import('./verifyNotes.ts')).verifyNoteFile(path, key));
+    return undefined;
   }
 
   async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
@@ -159,12 +166,20 @@ class Verifier {
     if (list) yield faultsOf(list);
     // Compared with a given list, every file is a plain file. Otherwise evidence, pack files and bags are verified as such.
     const findsProofs = this.#list === undefined;
-    const set = new FolderContents({ expected, list, findsProofs });
+    const set = new FolderContents({ expected, list, findsProofs, hasKey: this.#context.key !== undefined });
     yield* plainFindings(set.plainFiles(walkFolder(folder, () => findsProofs)), this.#context);
     yield set.others;
     if (list) yield* this.#listed(list, expected);
-    for (const path of set.evidenceFiles) yield [await this.#evidence(path, () => createReadStream(path))];
-    for (const { path, bytes } of set.packFiles) yield* packFileFindings(path, bytes, this.#context);
+    for (const { file, isListed } of set.proofFiles) {
+      // What cannot be read is said when it is hashed.
+      const isReadable = await access(file.path, constants.R_OK).then(
+        () => true,
+        () => false,
+      );
+      const proven = isReadable ? await this.#proven(file.path, file.bytes) : undefined;
+      if (typeof proven === 'object') yield* proven;
+      else if (!isListed) this.#single.push({ ...file, detail: proven });
+    }
     for (const bag of set.bags) yield* folderBagFindings(bag, this.#context);
   }
 
@@ -192,6 +207,10 @@ class Verifier {
     yield* plainFindings(present(), this.#context);
     yield missing;
   }
+}
+
+async function* one(found: Promise<Finding>): AsyncGenerator<Finding[]> {
+  yield [await found];
 }
 
 function faultsOf({ file, faults, contradicted }: ChecksumFile): Finding[] {

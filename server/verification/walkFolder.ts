@@ -99,30 +99,38 @@ function requireCode(error: unknown): string {
   return code;
 }
 
+/** The names of files that prove themselves. Other files in a folder are not opened to find out what they are. */
+const MAY_PROVE = /\.(?:zip|wacz|jsonl|tsr|tlog-proof|checkpoint)$|(?:^|[/\\])checkpoint$/i;
+const NEEDS_KEY = /\.tlog-proof$|(?:^|[./\\])checkpoint$/i;
+
 interface ListedFolder {
   /** The listed files that were not found yet, by their absolute paths. */
   expected: Expected;
   list: ChecksumFile | undefined;
-  /** Whether pack files and evidence files are verified as such, also those that the list names. */
+  /** Whether files that prove themselves are verified as such, also those that the list names. */
   findsProofs: boolean;
+  /** Whether a key was named, without which a checkpoint or a proof file proves nothing. */
+  hasKey: boolean;
 }
 
 /** Sorts the entries of a walked folder by how they are verified. */
 export class FolderContents {
   readonly others: Finding[] = [];
-  readonly packFiles: { path: string; bytes: number }[] = [];
-  readonly evidenceFiles: string[] = [];
+  /** Files that may prove themselves. Those that a list names are among the plain files too. */
+  readonly proofFiles: { file: PlainFile; isListed: boolean }[] = [];
   readonly bags: string[] = [];
   readonly #expected: Expected;
   readonly #list: ChecksumFile | undefined;
   readonly #listPath: string | undefined;
   readonly #findsProofs: boolean;
+  readonly #hasKey: boolean;
 
-  constructor({ expected, list, findsProofs }: ListedFolder) {
+  constructor({ expected, list, findsProofs, hasKey }: ListedFolder) {
     this.#expected = expected;
     this.#list = list;
     this.#listPath = list && resolve(list.file);
     this.#findsProofs = findsProofs;
+    this.#hasKey = hasKey;
   }
 
   /** Yields the plain files, and keeps the other entries. Removes what is there from the expected files. */
@@ -144,17 +152,14 @@ export class FolderContents {
     if (entry.kind === 'bag') this.bags.push(path);
     else if (entry.kind === 'other') this.others.push(finding(path, 'unknown', { detail: entry.detail }));
     else if (absolute !== this.#listPath) {
-      const isProof = this.#findsProofs && this.#keepsProof(path, entry.bytes);
+      const file = plainFile(path, entry.bytes, listed, this.#list);
+      if (!this.#findsProofs || !(MAY_PROVE.test(path) || EVIDENCE_FILE.test(path))) return file;
       // A list proves only that it is the file that somebody listed.
-      if (listed || !isProof) return plainFile(path, entry.bytes, listed, this.#list);
+      const needsKey = listed !== undefined && NEEDS_KEY.test(path) && !this.#hasKey;
+      if (needsKey) return { ...file, detail: 'only compared with the list; verify it with --key' };
+      this.proofFiles.push({ file, isListed: listed !== undefined });
+      if (listed) return file;
     }
     return undefined;
-  }
-
-  #keepsProof(path: string, bytes: number): boolean {
-    if (path.endsWith('.pack.zip')) this.packFiles.push({ path, bytes });
-    else if (EVIDENCE_FILE.test(path)) this.evidenceFiles.push(path);
-    else return false;
-    return true;
   }
 }

@@ -147,6 +147,46 @@ test('what a SHA256SUMS names and proves itself is verified as what it is too', 
   expect(wrong.sort()).toEqual(['forged.evidence.html', 'forged.pack.zip', `${ROOT}data/notes.txt`].sort());
 });
 
+test('in a folder, everything that proves itself is verified as if it was named alone, whatever a list says', async () => {
+  const forged = {
+    'x.zip': buildZip([{ name: 'b/bagit.txt', data: Buffer.from('BagIt-Version: 1.0\n') }]),
+    'x.wacz': 'no package',
+    'dump.jsonl': '{"kind":"header"}\n',
+    'x.tsr': 'no timestamp',
+    'x.tlog-proof': 'no proof',
+  };
+  const plain = { 'plain.zip': buildZip([{ name: 'a.txt', data: Buffer.from('a') }]), 'plain.jsonl': '{}\n' };
+  const digests = Object.entries({ ...forged, ...plain }).map(
+    ([name, content]) => `${sha256Of(Buffer.from(content))}  ${name}\n`,
+  );
+  for (const SHA256SUMS of [undefined, digests.join('')]) {
+    const inFolder = `in${SHA256SUMS === undefined ? '' : '-listed'}`;
+    for (const [name, content] of Object.entries({ ...forged, ...plain, ...(SHA256SUMS && { SHA256SUMS }) }))
+      await write({ [`${inFolder}/${name}`]: content });
+    const states = new Map<string, string[]>();
+    for await (const batch of verifyPaths({
+      paths: [join(folder, inFolder)],
+      key: 'a.example+00000000+AAAA',
+    }))
+      for (const { path, state } of batch) {
+        const name = path.slice(folder.length + inFolder.length + 2).split('/')[0] ?? '';
+        states.set(name, [...(states.get(name) ?? []), state]);
+      }
+    for (const name of Object.keys(forged))
+      expect(states.get(name), `${inFolder} ${name}`).toContainEqual(
+        expect.stringMatching(name === 'x.tsr' ? /^unknown$/ : /^changed$/),
+      );
+    for (const name of Object.keys(plain))
+      expect(states.get(name), name).toEqual([SHA256SUMS === undefined ? 'unknown' : 'intact']);
+  }
+  // Without a key, the line of a proof file says what was compared.
+  const [proof] = (await findings('in-listed')).filter(({ path }) => path.endsWith('x.tlog-proof'));
+  expect(proof).toMatchObject({
+    state: 'intact',
+    detail: 'only compared with the list; verify it with --key',
+  });
+});
+
 test('a file named by a digest is compared with its name', async () => {
   await write({ [sha256Of('a')]: 'a', [sha256Of('b')]: 'damaged' });
   expect(await verdicts([''])).toEqual({ [sha256Of('a')]: 'intact', [sha256Of('b')]: 'changed' });
@@ -224,6 +264,15 @@ test('a ZIP that is not a pack file is an ordinary file', async () => {
   expect(await verdicts(['x.zip', 'y.zip'])).toMatchObject({
     'x.zip': 'unknown',
     'y.zip/pack.json': 'intact',
+  });
+});
+
+test('a dump that is nested deep is changed, and the other files are verified', async () => {
+  const deep = `${'['.repeat(300_000)}${']'.repeat(300_000)}`;
+  await write({ 'a.jsonl': `{"kind":"header","format":${deep}}\n`, [sha256Of('b')]: 'b' });
+  expect(await verdicts(['a.jsonl', sha256Of('b')])).toEqual({
+    'a.jsonl': 'changed',
+    [sha256Of('b')]: 'intact',
   });
 });
 

@@ -47,8 +47,8 @@ A PATH may be
   a WACZ package          each file is checked against the digests in it, and its signature
   a copy                  its folder, or s3://bucket/prefix: its checkpoint, every record and every object
   a data folder           its files as below; reports how many objects are in a copy and not on this disk
-  a folder                checked against the SHA256SUMS in it; evidence files, pack files and bags in it are checked as
-                          above, also if the list names them
+  a folder                checked against the SHA256SUMS in it; what proves itself in it is checked as above, also if the
+                          list names it
   any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
                           against its name
 
