@@ -15,9 +15,14 @@ import {
   setMessage,
 } from '../../server/store/sqlite/node/alerts.ts';
 import type { Store } from '../../server/store/store.ts';
-import type { AlertTarget } from '../../shared/alerts/alert.ts';
+import { releaseNow } from '../../server/withholding/release.ts';
+import type { AlertMessage, AlertTarget } from '../../shared/alerts/alert.ts';
+import type { Diff } from '../../shared/collection/diff.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes } from '../support/node.ts';
 import { closeTestStores, openTestStore } from '../support/store.ts';
 import { closeMailServers, MailServer } from './mailServer.ts';
+import { AlertingNode } from './support.ts';
 
 let folder: string;
 let store: Store;
@@ -27,6 +32,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await closeTestStores();
+  await closeTestNodes();
+  await closeScriptedWebs();
   await closeMailServers();
   await rm(folder, { recursive: true });
 });
@@ -39,14 +46,14 @@ const webhook = (name: string): AlertTarget & { kind: 'webhook' } => ({
 
 const idOf = (name: string | number) => `de_${String(name).padStart(20, '0')}`;
 
-async function queue(id: string, target: AlertTarget): Promise<void> {
+async function queue(id: string, target: AlertTarget, notices: NewDelivery['notices'] = []): Promise<void> {
   const at = store.instant();
   const delivery: NewDelivery = {
     id,
     rule: `al_${'0'.repeat(20)}`,
     rule_name: 'Rule',
     target,
-    notices: [],
+    notices,
     count: 1,
     state: 'waiting',
     test: false,
@@ -56,7 +63,7 @@ async function queue(id: string, target: AlertTarget): Promise<void> {
   };
   await store.write((database) => {
     insertDelivery(database, delivery);
-    setMessage(database, id, { title: 'Title', alerts: [], count: 1 } as never);
+    if (notices.length === 0) setMessage(database, id, { title: 'Title', alerts: [], count: 1 } as never);
   });
 }
 
@@ -168,4 +175,48 @@ test('a change of a rule that could not be stored leaves its secrets as they wer
   await change('new');
   expect(await secrets.webhookSecret(id, webhook('old').url)).toBeUndefined();
   expect(await secrets.webhookSecret(id, webhook('new').url)).toBe(secretOf('new'));
+});
+
+test('a message whose bytes are released while it is composed keeps and says none of their words', async () => {
+  const [web, alerting] = [await ScriptedWeb.open(), await AlertingNode.open()];
+  web.script('/diary', page('<p>Quibblesome today.</p>'), page('<p>Frangipane today.</p>'));
+  await alerting.watch(web.url('/diary'), { name: 'Diary' });
+  for (let round = 0; round < 2; round += 1) await alerting.check();
+  const [event] = await alerting.events('event_type=changed');
+  const comparison = await alerting.read<Diff>(`/api/events/${event?.id}/diff`);
+  const { dataFolder } = alerting.node;
+  await alerting.node.close();
+  store = await openTestStore(dataFolder);
+  const at = store.instant();
+  const notice = {
+    kind: 'changed',
+    at,
+    event: event?.id ?? 0,
+    title: null,
+    text: null,
+    path: '/',
+    source: null,
+  };
+  await queue(idOf('a'), { kind: 'desktop' }, [notice as never]);
+  const shown: AlertMessage[] = [];
+  let isReleased = false;
+  const sender = senderWith({
+    reader: { comparisonOf: async () => comparison } as never,
+    desktop: () => (message) => void shown.push(message),
+    write: async (work) => {
+      if (!isReleased)
+        await store.write((database) =>
+          releaseNow(database, { sha256: event?.sha256 ?? '', reason: 'owner', note: null }, at),
+        );
+      isReleased = true;
+      return store.write(work);
+    },
+  });
+  const delivery = deliveryById(store.read, idOf('a'));
+  if (!delivery) throw new Error('It was not queued.');
+  await sender.deliver(delivery, new AbortController().signal);
+  expect(shown).toMatchObject([{ title: 'Diary has changed', alerts: [{ diff: [] }] }]);
+  const kept = deliveryById(store.read, idOf('a'))?.message;
+  expect(kept).toMatchObject({ title: 'Diary has changed' });
+  expect(JSON.stringify([shown, kept])).not.toMatch(/frangipane|quibblesome/i);
 });

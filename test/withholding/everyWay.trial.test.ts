@@ -109,6 +109,15 @@ async function fill(node: CollectingNode, web: ScriptedWeb): Promise<void> {
   await withhold(own, { retrieval: again.retrieval });
   await show(own, { retrieval: again.retrieval });
 
+  const early = `p { margin: ${marked(hidden, 'part of a later hand-in')} }`;
+  await warc('http://styles.example/', early);
+  await withhold(own, { sha256: sha256Of(early) });
+  const later = savedPage('http://elsewhere.example/later', [
+    { type: 'text/html', location: 'http://elsewhere.example/later', content: html('later') },
+    { type: 'text/css', location: 'http://elsewhere.example/early.css', content: early },
+  ]);
+  await handIn(own, later, 'multipart/related', { withheld: 'false' });
+
   const sent = `fetch('/sent', { method: 'POST', body: '${marked(hidden, 'sent by a page')}' })`;
   web.script('/sent', page('Thank you.'));
   const script = `${sent}; fetch('/word').then((r) => r.text()).then((word) => document.body.append(word))`;

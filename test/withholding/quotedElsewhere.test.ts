@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'vitest';
+import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import type { PageCapture, PageList } from '../../shared/collection/page.ts';
 import { AlertingNode } from '../alerts/support.ts';
 import { closeReceivers, WebhookReceiver } from '../alerts/webhookReceiver.ts';
+import { handIn } from '../collection/handedIn/support.ts';
 import type { CollectingNode } from '../collection/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
-import { release, withhold } from '../copies/withheldCopies.ts';
+import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { markersInFolder, newMarker } from '../simulate/markers.ts';
 import { markersShownTo, streamedTo } from '../simulate/visitor.ts';
@@ -13,6 +15,7 @@ import { publishedSet } from '../support/archive/sets.ts';
 import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, type TestNode } from '../support/node.ts';
+import { savedPage } from '../support/savedPages.ts';
 import { isClean } from './support.ts';
 
 /*
@@ -122,6 +125,34 @@ test('the texts of links of a released version are gone, also if a later one was
   await isClean(node.node);
   expect(await titles()).toEqual([kept]);
   expect(await markersInFolder(node.node.dataFolder, [gone, renamed])).toEqual([]);
+});
+
+test('the texts of links of a version that is released while they are read are not kept', async () => {
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const startChild: StartChild = (options) =>
+    forkChild({
+      ...options,
+      onMessage: (message) => {
+        if ('isReady' in (message as object)) return options.onMessage(message);
+        asked.resolve();
+        void answered.promise.then(() => options.onMessage(message));
+      },
+    });
+  const [web, node, marker] = [
+    await ScriptedWeb.open(),
+    await openCollectingNode({}, { startChild }),
+    newMarker(dice),
+  ];
+  const links = titled('Links', `<a href="/found">To ${marker}</a>`);
+  web.script('/list', page(links, HTML));
+  const follow = { kind: 'links', limit: 50, approve: true };
+  const { id } = await node.watch(web.url('/list'), { name: 'List', follow });
+  const checked = node.check([id]);
+  await asked.promise;
+  await release(node.node, sha256Of(links));
+  answered.resolve();
+  await checked;
+  expect(await node.read('/manage/found')).toMatchObject({ total: 0 });
 });
 
 test('a message that was sent keeps no words of bytes that were released since', async () => {
@@ -237,4 +268,33 @@ test('what a page showed of a part that is withheld for itself is withheld, whic
     expect((await node.node.sendJson('DELETE', '/manage/withheld', body)).status).toBe(200);
     expect(await seen(node.node, word)).toContain(`/archive/pages/${capture}/text`);
   }
+});
+
+test('a file that was handed in is withheld with a part of it, whichever came first', async () => {
+  const node = await openCollectingNode();
+  const hand = async (name: string, word: string) => {
+    const url = `http://elsewhere.example/${name}`;
+    const file = savedPage(url, [
+      { type: 'text/html', location: url, content: titled(name, '<img src="/picture.svg">') },
+      {
+        type: 'image/svg+xml',
+        location: 'http://elsewhere.example/picture.svg',
+        content: `<svg>${word}</svg>`,
+      },
+    ]);
+    await handIn(node.node, file, 'multipart/related', { withheld: 'false' });
+    return sha256Of(file);
+  };
+  const marker = newMarker(dice);
+  const first = await hand('first', marker);
+  expect(await seen(node.node, marker)).toContain(`/archive/${first}`);
+  await withhold(node.node, { sha256: sha256Of(`<svg>${marker}</svg>`) });
+  const second = await hand('second', marker);
+  expect(await seen(node.node, marker)).toEqual([]);
+  // The pages themselves stay, and the files come back with the part.
+  expect(
+    (await node.node.fetch(`/archive/${sha256Of(titled('second', '<img src="/picture.svg">'))}`)).status,
+  ).toBe(200);
+  await show(node.node, { sha256: sha256Of(`<svg>${marker}</svg>`) });
+  for (const file of [first, second]) expect(await seen(node.node, marker)).toContain(`/archive/${file}`);
 });

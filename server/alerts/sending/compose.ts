@@ -24,23 +24,34 @@ const MAX_TITLE = 150;
 const MAX_TEXT = 600;
 const MAX_NAME = 80;
 
+/** A message, and of which of its alerts visitors could read the bytes when it was composed. */
+interface ComposedMessage {
+  message: AlertMessage;
+  readable: readonly boolean[];
+}
+
 /** Describes a delivery in words. Text from strangers becomes plain text in bounded lines. */
 export async function composeMessage(
   { notices, count, rule_name }: DeliveryRow,
   services: ComposeServices,
   signal: AbortSignal,
-): Promise<AlertMessage> {
+): Promise<ComposedMessage> {
   const alerts: AlertItem[] = [];
-  for (const notice of notices) alerts.push(await itemOf(notice, services, signal));
-  // Describing takes a while. What was withheld meanwhile is described again, without its words.
-  for (const [place, notice] of notices.entries()) {
-    const described = alerts[place];
-    if (described && !isStillReadable(services.store.read, { alerts: [described] }))
-      alerts[place] = await itemOf(notice, services, signal);
+  const readable: boolean[] = [];
+  for (const notice of notices) {
+    const item = await itemOf(notice, services, signal);
+    alerts.push(item);
+    readable.push(isReadableAlert(services.store.read, item));
   }
   const [first] = alerts;
   const title = count === 1 && first ? first.title : plainLine(`${count} alerts: ${rule_name}`, MAX_TITLE);
-  return { title, at: instantOf(services.store.clock.now()), alerts, more: count - alerts.length };
+  const message = { title, at: instantOf(services.store.clock.now()), alerts, more: count - alerts.length };
+  return { message, readable };
+}
+
+/** Whether nothing that a message describes was withheld or released since it was composed, which takes a while. */
+export function isCurrent(read: Store['read'], { message, readable }: ComposedMessage): boolean {
+  return message.alerts.every((alert, place) => !readable[place] || isReadableAlert(read, alert));
 }
 
 async function itemOf(
@@ -69,12 +80,14 @@ function mayDescribe(read: Store['read'], event: Event): boolean {
   return areReadable(read, quotedDigests(read, event), VISITOR);
 }
 
-/** Whether a message that was composed earlier may still be sent: nothing that it describes was withheld since. */
+/** Whether a message that was composed earlier may still be sent: visitors may read all that it describes. */
 export function isStillReadable(read: Store['read'], { alerts }: Pick<AlertMessage, 'alerts'>): boolean {
-  return alerts.every(({ event, passage }) => {
-    const found = event === null ? undefined : eventById(read, event);
-    return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding, found));
-  });
+  return alerts.every((alert) => isReadableAlert(read, alert));
+}
+
+function isReadableAlert(read: Store['read'], { event, passage }: AlertItem): boolean {
+  const found = event === null ? undefined : eventById(read, event);
+  return (!found || mayDescribe(read, found)) && (!passage || mayQuote(read, passage.finding, found));
 }
 
 /** Whether visitors may read what a finding quotes, and the versions of an event in which that is looked for. */

@@ -21,7 +21,7 @@ import type { Store } from '../../store/store.ts';
 import type { ChangeReader } from '../changeReader.ts';
 import { queueMessage } from '../queue.ts';
 import type { AlertSecrets } from '../secrets.ts';
-import { composeMessage, isStillReadable } from './compose.ts';
+import { composeMessage, isCurrent, isStillReadable } from './compose.ts';
 import { nextAttemptAt, type Outcome, sendWebhook } from './targets.ts';
 
 /** Shows a notification on this machine. */
@@ -124,17 +124,27 @@ export class Sender {
   }
 
   async #prepareAndAttempt(delivery: DeliveryRow, signal: AbortSignal): Promise<Outcome> {
-    const { store, write, log } = this.#services;
     try {
-      const { message: composed } = delivery;
-      const kept = composed && isStillReadable(store.read, composed) ? composed : null;
-      const message = kept ?? (await composeMessage(delivery, this.#services, signal));
-      if (kept === null) await write((database) => setMessage(database, delivery.id, message));
-      return await this.#attempt(delivery, message, signal);
+      return await this.#attempt(delivery, await this.#messageOf(delivery, signal), signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      log.warn({ error, delivery: delivery.id }, 'An alert could not be sent.');
+      this.#services.log.warn({ error, delivery: delivery.id }, 'An alert could not be sent.');
       return { kind: 'retry', error: 'The node could not prepare the message. See its log for the reason.' };
+    }
+  }
+
+  /** Returns what a delivery says. A message is kept only if nothing in it was withheld or released while it was composed. */
+  async #messageOf(delivery: DeliveryRow, signal: AbortSignal): Promise<AlertMessage> {
+    const { store, write } = this.#services;
+    if (delivery.message && isStillReadable(store.read, delivery.message)) return delivery.message;
+    for (;;) {
+      const composed = await composeMessage(delivery, this.#services, signal);
+      const isKept = await write((database) => {
+        if (!isCurrent(database, composed)) return false;
+        setMessage(database, delivery.id, composed.message);
+        return true;
+      });
+      if (isKept) return composed.message;
     }
   }
 

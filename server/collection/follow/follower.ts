@@ -36,6 +36,7 @@ import {
   whereFound,
 } from '../../store/sqlite/collection/sources.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { isStorageFailure } from '../../store/storageErrors.ts';
 import type { Store } from '../../store/store.ts';
 import { objectToRead } from '../derived/process/deriver.ts';
@@ -120,8 +121,9 @@ export class Follower {
     const { listed, complete, problem, links, isIndex } = read;
     await store.writeInSteps(function* (database) {
       const now = sourceByKey(database, source.key);
-      // The owner may have changed it meanwhile.
+      // The owner may have changed it meanwhile, or given up the version.
       if (!now || !isFollowed(now) || fingerprintOf(now.follow) !== run.settings) return;
+      if (isReleased(database, run.sha256)) return;
       putFollowRun(database, { ...run, is_index: isIndex, listed, matched: links.length, complete, problem });
       yield* keepLinks(database, store, now, read);
     });

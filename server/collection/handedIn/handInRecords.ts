@@ -13,6 +13,7 @@ import { pageById } from '../../store/sqlite/collection/pages.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { coverHandIn } from '../../store/sqlite/node/covered.ts';
 import type { Store } from '../../store/store.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import { recordVersion } from '../captures/capture.ts';
@@ -130,6 +131,8 @@ export function* recordHandIn(
     at: now,
   });
   insertHandIn(database, { ...record, source_key: source.key, ledger_entry: seq });
+  // Its file has the bytes of its parts, one of which may be withheld.
+  coverHandIn(database, seq);
   if (isWithheld) withholdNow(database, { retrieval, reason: 'login' }, now);
   recordVersion(database, now, source, {
     source_key: source.key,

@@ -43,6 +43,9 @@ const isSentByPageSql = (part: string) => `
   ${part}.request IS NOT NULL AND ${sentBy(part)} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
     WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known)`;
 
+/** The condition that a withholding is not because of a login, after which each object is withheld for itself. */
+const isNotForLogin = `(SELECT reason FROM withholdings WHERE ledger_entry = $entry) IS NOT 'login'`;
+
 /**
  * The condition that a page may show the bytes of one of its parts: that it asked for them as something else than a font or
  * a style, which one withholds for itself.
@@ -51,11 +54,18 @@ const showsSql = (digest: string) => `
   EXISTS (SELECT 1 FROM json_each(p.requests) asked
     WHERE asked.value ->> 'sha256' = ${digest} AND asked.value ->> 'type' NOT IN ('font', 'stylesheet'))`;
 
+/** The digests that hold what was handed in whole: its file, and the picture of what was visible. */
+const wholeOfHandInsSql = (handIns: string) => `
+  SELECT id, file AS sha256 FROM ${handIns} UNION ALL
+  SELECT id, record -> 'picture' ->> 'sha256' FROM ${handIns} WHERE record -> 'picture' IS NOT NULL`;
+
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
  * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld because of
- * a login: then each object of the page is withheld for itself, unless the owner has shown it. What was handed in is covered with its file, its document and its parts, except those that others observed, too.
+ * a login: then each object of the page is withheld for itself, unless the owner has shown it. What was handed in is covered
+ * with its file, its document and its parts, except those that others observed, too. Of what was handed in with it as a part,
+ * the file is covered, which has the bytes of its parts, and the picture.
  *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
@@ -76,7 +86,12 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
     showing (id) AS (
       SELECT p.id FROM named JOIN retrievals r ON r.sha256 = named.sha256 JOIN page_captures p ON p.id = r.part_of
       WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
-        AND (SELECT reason FROM withholdings WHERE ledger_entry = $entry) IS NOT 'login'
+        AND ${isNotForLogin}
+    ),
+    containing (id, file, record) AS (
+      SELECT h.id, h.file, h.record FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      JOIN hand_ins h ON h.id = r.part_of WHERE h.ledger_entry < $entry
+        AND named.sha256 IS NOT h.record -> 'picture' ->> 'sha256' AND ${isNotForLogin}
     ),
     handed_in (id, retrieval, file) AS (
       SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
@@ -96,6 +111,8 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
   SELECT r.sha256 FROM showing JOIN retrievals r ON r.part_of = showing.id
   WHERE r.status IS NULL AND r.sha256 IS NOT NULL
   UNION
+  SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
+  UNION
   SELECT file FROM handed_in
   UNION
   SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.id = h.retrieval
@@ -112,10 +129,17 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
     database,
     `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
      SELECT sha256, $entry FROM (${coveredSql(kind)}) AS covered
-     WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
+     WHERE ${isNotReleased}`,
     { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] },
   );
 }
+
+/** The condition that a withholding `w` names the object `held` itself, and is not because of a login. */
+const isForItselfSql = `w.ledger_entry = held.withholding AND w.reason <> 'login'
+  AND (w.sha256 = held.sha256 OR held.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval))`;
+
+/** The condition that the bytes of a covered digest were not given up before. */
+const isNotReleased = `NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`;
 
 /**
  * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
@@ -139,13 +163,31 @@ export function coverPage(database: WriteDatabase, entry: number): void {
        UNION SELECT shown.sha256, w.ledger_entry FROM page_captures p
        JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
        JOIN withheld_objects held ON held.sha256 = part.sha256
-       JOIN withholdings w ON w.ledger_entry = held.withholding AND (w.sha256 = held.sha256
-         OR held.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval))
+       JOIN withholdings w ON ${isForItselfSql}
        JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
-       WHERE p.ledger_entry = $entry AND w.reason <> 'login' AND ${showsSql('held.sha256')}
+       WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
      ) AS covered
-     WHERE NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`,
+     WHERE ${isNotReleased}`,
     { entry, known: lastCoveredBy(database, entry) },
+  );
+}
+
+/**
+ * Covers the file and the picture of what was handed in with this entry, if its document or one of its parts is withheld for
+ * itself: the file has the same bytes, and the picture may show them.
+ */
+export function coverHandIn(database: WriteDatabase, entry: number): void {
+  run(
+    database,
+    `WITH new AS (SELECT * FROM hand_ins WHERE ledger_entry = $entry)
+     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+     SELECT covered.sha256, w.ledger_entry FROM new
+     JOIN retrievals part ON part.part_of = new.id OR part.id = new.retrieval
+     JOIN withheld_objects held ON held.sha256 = part.sha256
+     JOIN withholdings w ON ${isForItselfSql}
+     JOIN (${wholeOfHandInsSql('new')}) AS covered
+     WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256' AND ${isNotReleased}`,
+    { entry },
   );
 }
 

@@ -21,7 +21,7 @@ import {
   selectValue,
   selectValues,
 } from '../engine/queries.ts';
-import { cover, coverPage } from './covered.ts';
+import { cover, coverHandIn, coverPage } from './covered.ts';
 
 export type WithholdingRow = RecordedWithholding & { ledger_entry: number };
 
@@ -131,15 +131,16 @@ function endWithholding(database: WriteDatabase, withholding: number): void {
   run(database, 'DELETE FROM withheld_objects WHERE withholding = ?', withholding);
 }
 
+type Change = 'withheld' | 'shown' | 'released' | 'page' | 'hand_in';
+
 /** What changes what is withheld, in the order of the ledger. */
-const changesAfter = selectAll<
-  { entry: number; kind: 'withheld' | 'shown' | 'released' | 'page' },
-  [values: { after: number; limit: number }]
->(`
+const changesAfter = selectAll<{ entry: number; kind: Change }, [values: { after: number; limit: number }]>(`
   SELECT ledger_entry AS entry, 'withheld' AS kind FROM withholdings WHERE ledger_entry > $after
   UNION ALL SELECT ledger_entry, 'shown' FROM showings WHERE ledger_entry > $after
   UNION ALL SELECT ledger_entry, 'released' FROM releases WHERE ledger_entry > $after
   UNION ALL SELECT ledger_entry, 'page' FROM page_captures
+    WHERE ledger_entry > $after AND ledger_entry > (SELECT min(ledger_entry) FROM withholdings)
+  UNION ALL SELECT ledger_entry, 'hand_in' FROM hand_ins
     WHERE ledger_entry > $after AND ledger_entry > (SELECT min(ledger_entry) FROM withholdings)
   ORDER BY 1 LIMIT $limit`);
 const withholdingRow = selectOne<WithholdingRow, [entry: number]>(
@@ -167,12 +168,9 @@ export function* replayWithholdings(database: WriteDatabase): Generator<void, vo
   }
 }
 
-function replay(
-  database: WriteDatabase,
-  entry: number,
-  kind: 'withheld' | 'shown' | 'released' | 'page',
-): void {
+function replay(database: WriteDatabase, entry: number, kind: Change): void {
   if (kind === 'page') return coverPage(database, entry);
+  if (kind === 'hand_in') return coverHandIn(database, entry);
   if (kind === 'withheld') {
     const row = withholdingRow(database, entry);
     return row && enforce(database, row);
