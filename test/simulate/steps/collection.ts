@@ -274,6 +274,17 @@ async function noteHandIn(
   model.handedIn.push({ id: handIn.id, retrieval: handIn.retrieval });
   model.keep(`/manage/handed-in/${handIn.id}`, { id: handIn.id, file: handIn.file }, { isPrivate: true });
   await noteWithholdings(world, node);
+  await noteFileOfWithheld(world, handIn);
   await learnAfterFault(world);
   return handIn.id;
+}
+
+/** A file that was handed in is withheld with a part of it that is withheld for itself: by what withholds that part. */
+async function noteFileOfWithheld({ model, node, check }: World, { id, file, parts }: HandIn): Promise<void> {
+  for (const { entry, covers } of model.withholdings.values()) {
+    if (covers.has(file.sha256) || !(await coveredBy(node, entry)).has(file.sha256)) continue;
+    const isWithPart = parts.some(({ sha256 }) => sha256 !== null && covers.has(sha256));
+    check(isWithPart, `The withholding ${entry} covers the file of ${id}, of which it covers no part.`);
+    covers.add(file.sha256);
+  }
 }
