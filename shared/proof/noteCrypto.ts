@@ -1,7 +1,7 @@
-import { hashes, Point, verify } from '@noble/ed25519';
+import { hashes, verify } from '@noble/ed25519';
 import { sha256, sha512 } from '@noble/hashes/sha2.js';
 import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
-import { isSoundKey } from './ed25519.ts';
+import { isInPrimeSubgroup, isSoundKey } from './ed25519.ts';
 
 // WebCrypto is not available to pages over plain HTTP.
 hashes.sha512 = sha512;
@@ -17,8 +17,8 @@ export const noteCrypto: ProofCrypto = {
     try {
       const key = publicKey.slice(-KEY_BYTES);
       if (!isSoundKey(key) || !verify(signature, message, key, { zip215: false })) return false;
-      // Node verifies without the cofactor, so the point of the signature must be of prime order too.
-      return Point.fromBytes(signature.slice(0, KEY_BYTES)).isTorsionFree();
+      // Node verifies without the cofactor, so the point of the signature must be in that subgroup too.
+      return isInPrimeSubgroup(signature.slice(0, KEY_BYTES));
     } catch {
       // Thrown for a signature or a key that does not encode a point.
       return false;

@@ -171,7 +171,8 @@ export function checkTimestamp(
 }
 
 /**
- * Whether everything in a file is of one ledger: whoever has the key of a node can sign two, and show each to somebody else.
+ * Checks that everything in a file belongs to one ledger. The holder of a key can sign two ledgers and show them to different
+ * people.
  * Checkpoints of different sizes are not compared; a proof between them is not in the file.
  */
 export function checkOneLedger(all: readonly ProvenEntry[]): EvidenceClaim {

@@ -16,8 +16,8 @@ const ORIGIN = /^[^\s+",]+$/;
 const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
 
 /**
- * Names it in one line, in which no part can be taken for another one: whoever has a key of their own can record anything, so a
- * part that has not its form is in quotation marks, as the name is.
+ * Describes it in one line. A ledger can record any text, so a part without the expected form is quoted, like the name. No part
+ * can then be mistaken for another one.
  */
 export function aboutWords({ subject, name, at, sha256, key }: About): string {
   const object = sha256 === null ? 'no object' : `SHA-256 ${part(sha256, DIGEST)}`;

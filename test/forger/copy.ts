@@ -22,7 +22,7 @@ export function copyFormat(genuine: readonly [Files, Files], key: string): Forge
     verdict: async (files) => {
       try {
         const { claims, head } = await verifyCopy(memoryCopy(files), { signal, progress: () => {} });
-        // As with --key: whoever wants to can sign a whole copy with a key of their own.
+        // As with --key: anyone can sign a whole copy with their own key.
         return decide('copy', [...claims, ...namedKeyClaims(head?.verifierKey, key)]).verdict;
       } catch (error) {
         // What is no copy any more, or has records that cannot be read, is refused with a sentence.
