@@ -2,10 +2,14 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256, p384, p521 } from '@noble/curves/nist.js';
 import { sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
-import { type HashName, type ProofCrypto, UnknownAlgorithmError } from '../../shared/proof/algorithms.ts';
-import { concat, hexOf, isSameBytes } from '../../shared/proof/bytes.ts';
-import { DerError, expectTag, oidOf, parseDer, TAG } from '../../shared/proof/der.ts';
-import { isSoundKey } from '../../shared/proof/ed25519.ts';
+import {
+  type HashName,
+  type ProofCrypto,
+  UnknownAlgorithmError,
+} from '../../shared/proof/crypto/algorithms.ts';
+import { concat, hexOf, isSameBytes } from '../../shared/proof/crypto/bytes.ts';
+import { DerError, expectTag, oidOf, parseDer, TAG } from '../../shared/proof/crypto/der.ts';
+import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
 
 /**
  * Cryptography that a page opened from a file has in every browser, also where WebCrypto is missing because a file is no

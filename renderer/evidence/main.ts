@@ -1,6 +1,6 @@
 import { config } from 'zod/mini';
+import { checkEvidenceData } from '../../shared/proof/evidence/verifyEvidence.ts';
 import type { Claim } from '../../shared/proof/verdict.ts';
-import { checkEvidenceData } from '../../shared/proof/verifyEvidence.ts';
 import { browserCrypto } from './browserCrypto.ts';
 import { renderReport } from './report.ts';
 

@@ -4,13 +4,18 @@ import type { Connection } from '../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
 import type { Passage, RecordedFinding } from '../../shared/findings/finding.ts';
 import type { About } from '../../shared/proof/about.ts';
-import { fromBase64 } from '../../shared/proof/bytes.ts';
-import type { Evidence, EvidenceClaim, EvidenceFile, ProvenEntry } from '../../shared/proof/evidence.ts';
-import { type SetFiles, sizeOf } from '../../shared/proof/evidenceFiles.ts';
-import { linesOf } from '../../shared/proof/fileList.ts';
-import { type SeenPassage, seePassage } from '../../shared/proof/seenPassage.ts';
+import { fromBase64 } from '../../shared/proof/crypto/bytes.ts';
+import type {
+  Evidence,
+  EvidenceClaim,
+  EvidenceFile,
+  ProvenEntry,
+} from '../../shared/proof/evidence/evidence.ts';
+import { type SetFiles, sizeOf } from '../../shared/proof/evidence/evidenceFiles.ts';
+import { type SeenPassage, seePassage } from '../../shared/proof/evidence/seenPassage.ts';
+import type { CheckedEvidence } from '../../shared/proof/evidence/verifyEvidence.ts';
+import { linesOf } from '../../shared/proof/ledger/fileList.ts';
 import { type ClaimState, decide, type Verdict } from '../../shared/proof/verdict.ts';
-import type { CheckedEvidence } from '../../shared/proof/verifyEvidence.ts';
 import { aboutWords } from '../../shared/proof/words.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
 

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { Finding } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
 import { caseSealText, type SealedFiles } from '../../shared/proof/caseSeal.ts';
-import { type EvidenceParts, evidenceHtml } from '../../shared/proof/evidencePage.ts';
+import { type EvidenceParts, evidenceHtml } from '../../shared/proof/evidence/evidencePage.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import {
   DECLARATION,

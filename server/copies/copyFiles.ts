@@ -11,8 +11,8 @@ import {
   partOf,
   partPath,
   placeOf,
-} from '../../shared/proof/fileList.ts';
-import { TILE_WIDTH, tilePath } from '../../shared/proof/tree.ts';
+} from '../../shared/proof/ledger/fileList.ts';
+import { TILE_WIDTH, tilePath } from '../../shared/proof/ledger/tree.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { keysOf } from '../ledger/detectRollback.ts';
 import { readKeyChanges } from '../ledger/nodeKey.ts';

@@ -1,4 +1,4 @@
-import { TILE_WIDTH, type TileAddress } from '../../shared/proof/tree.ts';
+import { TILE_WIDTH, type TileAddress } from '../../shared/proof/ledger/tree.ts';
 
 /** The file of a copy that says whose copy it is and which data folder writes to it. */
 export const CLAIM = 'strongroom.json';

@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ListedFile } from '../../shared/proof/fileList.ts';
+import type { ListedFile } from '../../shared/proof/ledger/fileList.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { findAllSets } from '../archive/sets/readSet.ts';

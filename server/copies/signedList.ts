@@ -8,8 +8,8 @@ import {
   openAnnouncement,
   openList,
   parseLines,
-} from '../../shared/proof/fileList.ts';
-import { ifValid, openCheckpoint } from '../../shared/proof/signedNote.ts';
+} from '../../shared/proof/ledger/fileList.ts';
+import { ifValid, openCheckpoint } from '../../shared/proof/ledger/signedNote.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import type { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CopySync } from '../../shared/node/copy.ts';
-import { tilePath } from '../../shared/proof/tree.ts';
+import { tilePath } from '../../shared/proof/ledger/tree.ts';
 import { auditObjects } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tree.ts';

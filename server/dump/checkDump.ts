@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { objectsOf, type RecordedRetrieval } from '../../shared/collection/retrieval.ts';
 import { Problem } from '../../shared/problems.ts';
-import { isSignedNote, noteBody, signatureState } from '../../shared/proof/signedNote.ts';
+import { isSignedNote, noteBody, signatureState } from '../../shared/proof/ledger/signedNote.ts';
 import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
 import { digestSchema } from '../../shared/values/digest.ts';

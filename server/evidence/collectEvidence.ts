@@ -10,9 +10,9 @@ import {
   type EvidenceTimestamp,
   formatOf,
   type ProvenEntry,
-} from '../../shared/proof/evidence.ts';
-import { MAX_SEEN_BYTES } from '../../shared/proof/seenPassage.ts';
-import { noteBody } from '../../shared/proof/signedNote.ts';
+} from '../../shared/proof/evidence/evidence.ts';
+import { MAX_SEEN_BYTES } from '../../shared/proof/evidence/seenPassage.ts';
+import { noteBody } from '../../shared/proof/ledger/signedNote.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import type { Passages } from '../collection/derived/passages/passages.ts';

@@ -7,9 +7,9 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import type { ProofCrypto } from '../../shared/proof/algorithms.ts';
-import { isSoundKey } from '../../shared/proof/ed25519.ts';
-import { noteBody, parseCheckpoint, signatureState } from '../../shared/proof/signedNote.ts';
+import type { ProofCrypto } from '../../shared/proof/crypto/algorithms.ts';
+import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
+import { noteBody, parseCheckpoint, signatureState } from '../../shared/proof/ledger/signedNote.ts';
 
 /**
  * A checkpoint: the size and root of the ledger, signed by the node. The format is C2SP tlog-checkpoint

@@ -12,8 +12,8 @@ import {
   REQUEST_HEADER,
   readObservation,
   STATEMENT_HEADER,
-} from '../../shared/proof/observation.ts';
-import { ifValid, ProofError } from '../../shared/proof/signedNote.ts';
+} from '../../shared/proof/evidence/observation.ts';
+import { ifValid, ProofError } from '../../shared/proof/ledger/signedNote.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allPeerRewrites,

@@ -1,7 +1,11 @@
 import type { ConsistencyProof, InclusionProof } from '../../shared/ledger/ledger.ts';
 import type { PackProvenance } from '../../shared/node/peer.ts';
 import { Problem } from '../../shared/problems.ts';
-import { isConsistent as isConsistentWith, rootFromPath, type TreeHead } from '../../shared/proof/tree.ts';
+import {
+  isConsistent as isConsistentWith,
+  rootFromPath,
+  type TreeHead,
+} from '../../shared/proof/ledger/tree.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';

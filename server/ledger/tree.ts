@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { TILE_PATH } from '../../shared/ledger/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
-import { TILE_WIDTH, type TileAddress } from '../../shared/proof/tree.ts';
+import { TILE_WIDTH, type TileAddress } from '../../shared/proof/ledger/tree.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger/ledger.ts';
-import { TILE_WIDTH } from '../../shared/proof/tree.ts';
+import { TILE_WIDTH } from '../../shared/proof/ledger/tree.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { iterateEntries, tileHashes } from '../store/sqlite/node/ledger.ts';

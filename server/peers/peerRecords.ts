@@ -4,7 +4,7 @@ import { consistencyProofSchema, keyChangeSchema, renewalText } from '../../shar
 import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
-import { isSoundKey } from '../../shared/proof/ed25519.ts';
+import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { recordPeerRewrite } from '../ledger/peerEvidence.ts';

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, normalize, resolve, sep } from 'node:path';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { type HashedFile, hashFileSync, hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';

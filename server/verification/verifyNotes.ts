@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { judge, requireThat } from '../../shared/proof/evidence.ts';
+import { judge, requireThat } from '../../shared/proof/evidence/evidence.ts';
 import {
   isCheckpointNote,
   isProofFile,
@@ -9,8 +9,8 @@ import {
   openCheckpoint,
   parseCheckpoint,
   requireNodeKey,
-} from '../../shared/proof/signedNote.ts';
-import { provenTlogProof } from '../../shared/proof/tlogProof.ts';
+} from '../../shared/proof/ledger/signedNote.ts';
+import { provenTlogProof } from '../../shared/proof/ledger/tlogProof.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { headWords, shownPath } from '../../shared/proof/words.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';

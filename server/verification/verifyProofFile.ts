@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
+import { MAX_EVIDENCE_BYTES } from '../../shared/proof/evidence/verifyEvidence.ts';
 import { provenEvidence, provenTimestamp } from '../../shared/proof/fileVerdicts.ts';
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
-import { MAX_EVIDENCE_BYTES } from '../../shared/proof/verifyEvidence.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { orIfMissing } from '../store/files.ts';
 import { type Finding, finding, provenFinding } from './report.ts';

@@ -1,7 +1,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { EVIDENCE_FILE } from '../../shared/proof/evidencePage.ts';
+import { EVIDENCE_FILE } from '../../shared/proof/evidence/evidencePage.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';

@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../ledger/ledger.ts';
-import { type Evidence, recordIn } from './evidence.ts';
-import { ProofError } from './signedNote.ts';
+import { type Evidence, recordIn } from './evidence/evidence.ts';
+import { ProofError } from './ledger/signedNote.ts';
 
 /** What a file that proves itself is of, so that a reader sees whether it is what they were told. */
 export interface About {

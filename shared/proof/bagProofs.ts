@@ -8,15 +8,15 @@ import {
 } from '../archive/bagFiles.ts';
 import { MAX_RECORD_BYTES } from '../limits.ts';
 import type { About } from './about.ts';
-import type { ProofCrypto } from './algorithms.ts';
 import { checkCaseSeal, keyOfCaseSeal } from './caseSeal.ts';
-import { judge, requireThat } from './evidence.ts';
-import { EVIDENCE_FILE, type KnownPage } from './evidencePage.ts';
+import type { ProofCrypto } from './crypto/algorithms.ts';
+import { judge, requireThat } from './evidence/evidence.ts';
+import { EVIDENCE_FILE, type KnownPage } from './evidence/evidencePage.ts';
+import { MAX_EVIDENCE_BYTES } from './evidence/verifyEvidence.ts';
 import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
+import { parseTlogProof, provenTlogProof } from './ledger/tlogProof.ts';
 import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
-import { parseTlogProof, provenTlogProof } from './tlogProof.ts';
 import type { Claim, ClaimId } from './verdict.ts';
-import { MAX_EVIDENCE_BYTES } from './verifyEvidence.ts';
 
 /** The files of a bag, by their paths in it. */
 export interface BagFiles {

@@ -1,6 +1,6 @@
-import type { ProofCrypto } from './algorithms.ts';
-import { judge, requireThat } from './evidence.ts';
-import { openNote, requireNodeKey } from './signedNote.ts';
+import type { ProofCrypto } from './crypto/algorithms.ts';
+import { judge, requireThat } from './evidence/evidence.ts';
+import { openNote, requireNodeKey } from './ledger/signedNote.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 
 /*

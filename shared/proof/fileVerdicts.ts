@@ -1,15 +1,15 @@
 import { instantOf } from '../values/clock.ts';
 import { countOf } from '../values/counts.ts';
 import type { About } from './about.ts';
-import type { ProofCrypto } from './algorithms.ts';
-import { judge } from './evidence.ts';
-import { sizeOf } from './evidenceFiles.ts';
-import type { KnownPage } from './evidencePage.ts';
+import type { ProofCrypto } from './crypto/algorithms.ts';
+import { judge } from './evidence/evidence.ts';
+import { sizeOf } from './evidence/evidenceFiles.ts';
+import type { KnownPage } from './evidence/evidencePage.ts';
+import { verifyEvidence } from './evidence/verifyEvidence.ts';
+import { parseCheckpoint } from './ledger/signedNote.ts';
+import { verifyTimestamp } from './ledger/timestamp.ts';
 import { type ProvenFile, provenFile } from './provenFile.ts';
-import { parseCheckpoint } from './signedNote.ts';
-import { verifyTimestamp } from './timestamp.ts';
 import type { Claim } from './verdict.ts';
-import { verifyEvidence } from './verifyEvidence.ts';
 import { shownPath } from './words.ts';
 
 /**

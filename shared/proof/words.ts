@@ -1,7 +1,7 @@
 import { countOf } from '../values/counts.ts';
 import type { About } from './about.ts';
-import { toBase64 } from './bytes.ts';
-import type { OpenedCheckpoint } from './signedNote.ts';
+import { toBase64 } from './crypto/bytes.ts';
+import type { OpenedCheckpoint } from './ledger/signedNote.ts';
 
 /*
  * How a verdict names what it is of, in one line. It loads none of what proofs need: a command that hashes plain files says paths

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { Stamping } from '../../shared/ledger/ledger.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
+import type { Evidence } from '../../shared/proof/evidence/evidence.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { withEvidence } from '../e2e/support/evidenceChanges.ts';
 import { evidenceIn, writeEvidenceParts } from '../evidence/support.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
-import { signatureState } from '../../shared/proof/signedNote.ts';
+import { signatureState } from '../../shared/proof/ledger/signedNote.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';

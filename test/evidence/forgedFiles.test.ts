@@ -10,11 +10,11 @@ import {
   signNote,
 } from '../../server/ledger/checkpoint.ts';
 import type { Finding } from '../../server/verification/report.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
-import { dataIn, type EvidenceParts, evidenceHtml } from '../../shared/proof/evidencePage.ts';
-import { noteBody } from '../../shared/proof/signedNote.ts';
+import type { Evidence } from '../../shared/proof/evidence/evidence.ts';
+import { dataIn, type EvidenceParts, evidenceHtml } from '../../shared/proof/evidence/evidencePage.ts';
+import { checkEvidenceData } from '../../shared/proof/evidence/verifyEvidence.ts';
+import { noteBody } from '../../shared/proof/ledger/signedNote.ts';
 import { decide } from '../../shared/proof/verdict.ts';
-import { checkEvidenceData } from '../../shared/proof/verifyEvidence.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { withEvidence } from '../e2e/support/evidenceChanges.ts';
 import { sha256Of } from '../support/archive/packs.ts';

@@ -8,10 +8,10 @@ import {
   readEvidenceStyle,
 } from '../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
-import { dataIn, type EvidenceParts } from '../../shared/proof/evidencePage.ts';
+import type { Evidence } from '../../shared/proof/evidence/evidence.ts';
+import { dataIn, type EvidenceParts } from '../../shared/proof/evidence/evidencePage.ts';
+import { checkEvidenceData } from '../../shared/proof/evidence/verifyEvidence.ts';
 import { decide, type Verdict } from '../../shared/proof/verdict.ts';
-import { checkEvidenceData } from '../../shared/proof/verifyEvidence.ts';
 import { packForm, sampleRecord } from '../support/archive/packs.ts';
 import { type TestNode, temporaryFolder } from '../support/node.ts';
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
+import { checkEvidenceData, verifyEvidence } from '../../shared/proof/evidence/verifyEvidence.ts';
 import { decide } from '../../shared/proof/verdict.ts';
-import { checkEvidenceData, verifyEvidence } from '../../shared/proof/verifyEvidence.ts';
 import {
   type ForgedFormat,
   type Forgery,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { knownPages } from '../../server/evidence/evidenceParts.ts';
-import { dataIn } from '../../shared/proof/evidencePage.ts';
+import { dataIn } from '../../shared/proof/evidence/evidencePage.ts';
 import { buildEvidenceParts, writeEvidenceParts } from '../evidence/support.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';

@@ -6,9 +6,9 @@ import { nodeCrypto } from '../../server/ledger/checkpoint.ts';
 import { exitCodeOf, Tally } from '../../server/verification/report.ts';
 import { checkpointClaims } from '../../server/verification/verifyNotes.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
-import { TimestampError, verifyTimestamp } from '../../shared/proof/timestamp.ts';
-import { checkTlogProof } from '../../shared/proof/tlogProof.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
+import { TimestampError, verifyTimestamp } from '../../shared/proof/ledger/timestamp.ts';
+import { checkTlogProof } from '../../shared/proof/ledger/tlogProof.ts';
 import { decide } from '../../shared/proof/verdict.ts';
 import { type DerNode, forgeDer, parseDer, writeDer } from './der.ts';
 import {

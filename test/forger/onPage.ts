@@ -1,5 +1,5 @@
 import { type PackedFileResult, verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import type { ForgedFormat, Verdict } from './forgery.ts';
 import type { Zipped } from './zip.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { openZip } from '../../server/zip/openZip.ts';
-import { dataIn } from '../../shared/proof/evidencePage.ts';
+import { dataIn } from '../../shared/proof/evidence/evidencePage.ts';
 
 /**
  * Says how the files of two folders differ in form: which files, entries of ZIPs, members of JSON with the types of their

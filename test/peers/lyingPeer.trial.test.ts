@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
-import { TILE_WIDTH } from '../../shared/proof/tree.ts';
+import { TILE_WIDTH } from '../../shared/proof/ledger/tree.ts';
 import { CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { publishRelatedPacks, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { partsByHand, uploadManifest } from '../support/archive/sets.ts';

@@ -5,7 +5,7 @@ import { openCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { isProvenBy } from '../../server/ledger/prove.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { MirrorResult, PackProvenance } from '../../shared/node/peer.ts';
-import { TILE_WIDTH } from '../../shared/proof/tree.ts';
+import { TILE_WIDTH } from '../../shared/proof/ledger/tree.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';

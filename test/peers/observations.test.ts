@@ -14,8 +14,8 @@ import type {
   SourceObservers,
 } from '../../shared/node/observation.ts';
 import type { Peer } from '../../shared/node/peer.ts';
-import { checkEvidence } from '../../shared/proof/checkEvidence.ts';
-import type { Evidence } from '../../shared/proof/evidence.ts';
+import { checkEvidence } from '../../shared/proof/evidence/checkEvidence.ts';
+import type { Evidence } from '../../shared/proof/evidence/evidence.ts';
 import {
   checkSeenBy,
   commitmentOf,
@@ -23,7 +23,7 @@ import {
   REQUEST_HEADER,
   readObservation,
   STATEMENT_HEADER,
-} from '../../shared/proof/observation.ts';
+} from '../../shared/proof/evidence/observation.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { expectNoForgeryIntact } from '../evidence/support.ts';
 import { problemOf, sha256Of } from '../support/archive/packs.ts';

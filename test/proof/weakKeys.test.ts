@@ -9,9 +9,9 @@ import {
   findCosignature,
   parseCosignerKey,
 } from '../../server/ledger/witness/cosignature.ts';
-import { isSoundKey } from '../../shared/proof/ed25519.ts';
-import { noteCrypto } from '../../shared/proof/noteCrypto.ts';
-import { ifValid, openCosignature, signatureState } from '../../shared/proof/signedNote.ts';
+import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
+import { noteCrypto } from '../../shared/proof/crypto/noteCrypto.ts';
+import { ifValid, openCosignature, signatureState } from '../../shared/proof/ledger/signedNote.ts';
 
 const CRYPTOS = { node: nodeCrypto, evidence: browserCrypto, notes: noteCrypto };
 const IDENTITY = `01${'00'.repeat(31)}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildEvidenceScript, evidencePageDigests } from '../../renderer/inlineScripts.ts';
-import { WRITTEN_PAGES } from '../../shared/proof/writtenPages.ts';
+import { WRITTEN_PAGES } from '../../shared/proof/evidence/writtenPages.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 
 test('the script of evidence files is the same in each build, so its digest can be listed', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PackedFileResult, verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
 import { knownPages } from '../../server/evidence/evidenceParts.ts';
-import type { KnownPage } from '../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { buildEvidenceParts, writeEvidenceParts } from '../evidence/support.ts';
 import { addFinding, createCase } from '../findings/support.ts';
 import { type Entry, entriesOf, withManifests, zipped } from '../forger/zip.ts';

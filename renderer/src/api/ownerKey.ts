@@ -1,5 +1,5 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { concat, toBase64, utf8 } from '../../../shared/proof/bytes.ts';
+import { concat, toBase64, utf8 } from '../../../shared/proof/crypto/bytes.ts';
 
 /**
  * The key with which this browser proves to a node that its owner signed in here. WebCrypto makes it so that no script

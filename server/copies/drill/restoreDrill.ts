@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { GIGABYTE, MEGABYTE } from '../../../shared/limits.ts';
 import type { RestoreDrill } from '../../../shared/node/copy.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
-import { LIST } from '../../../shared/proof/fileList.ts';
+import { LIST } from '../../../shared/proof/ledger/fileList.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { every } from '../../runtime/background.ts';

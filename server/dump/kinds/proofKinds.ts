@@ -9,9 +9,9 @@ import {
   releaseSchema,
   shownSchema,
 } from '../../../shared/node/withheld.ts';
-import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
-import { noteBody } from '../../../shared/proof/signedNote.ts';
-import { TimestampError, verifyTimestamp } from '../../../shared/proof/timestamp.ts';
+import { UnknownAlgorithmError } from '../../../shared/proof/crypto/algorithms.ts';
+import { noteBody } from '../../../shared/proof/ledger/signedNote.ts';
+import { TimestampError, verifyTimestamp } from '../../../shared/proof/ledger/timestamp.ts';
 import { digestSchema } from '../../../shared/values/digest.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';

@@ -3,8 +3,8 @@ import { gzip } from 'node:zlib';
 import type { Request } from 'express';
 import { MAX_WITNESS_REQUEST_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Evidence } from '../../../shared/proof/evidence.ts';
-import { evidenceHtml, evidencePolicy } from '../../../shared/proof/evidencePage.ts';
+import type { Evidence } from '../../../shared/proof/evidence/evidence.ts';
+import { evidenceHtml, evidencePolicy } from '../../../shared/proof/evidence/evidencePage.ts';
 import { requirePack } from '../../archive/packs/readPack.ts';
 import {
   eventEvidence,

@@ -1,7 +1,11 @@
 import { Boolean as Asn1Boolean, Integer, Null, ObjectIdentifier, OctetString, Sequence } from 'asn1js';
 import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
-import { UnknownAlgorithmError } from '../../../shared/proof/algorithms.ts';
-import { TimestampError, type VerifiedTimestamp, verifyTimestamp } from '../../../shared/proof/timestamp.ts';
+import { UnknownAlgorithmError } from '../../../shared/proof/crypto/algorithms.ts';
+import {
+  TimestampError,
+  type VerifiedTimestamp,
+  verifyTimestamp,
+} from '../../../shared/proof/ledger/timestamp.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { iterateTimestamps, lastEntry, type StoredTimestamp } from '../../store/sqlite/node/ledger.ts';

@@ -1,6 +1,6 @@
 import type { AuthorityState, FailedAuthority, Stamping, Timestamp } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { readTimestampReply } from '../../../shared/proof/timestamp.ts';
+import { readTimestampReply } from '../../../shared/proof/ledger/timestamp.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { RepeatedWork } from '../../runtime/background.ts';

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
-import { isSoundKey } from '../../../shared/proof/ed25519.ts';
-import { MAX_COSIGNED_SECONDS } from '../../../shared/proof/signedNote.ts';
+import { isSoundKey } from '../../../shared/proof/crypto/ed25519.ts';
+import { MAX_COSIGNED_SECONDS } from '../../../shared/proof/ledger/signedNote.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { cosignaturesOf } from '../../store/sqlite/node/ledger.ts';
 import { privateKeyOfSeed } from '../checkpoint.ts';

@@ -6,7 +6,7 @@ import type {
   WitnessStates,
 } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { noteBody } from '../../../shared/proof/signedNote.ts';
+import { noteBody } from '../../../shared/proof/ledger/signedNote.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
 import type { Slice } from '../../../shared/values/list.ts';

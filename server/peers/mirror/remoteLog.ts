@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type InclusionProof, type LedgerEntry, ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
 import type { MirrorLimits } from '../../../shared/limits.ts';
 import type { PackProvenance } from '../../../shared/node/peer.ts';
-import { splitEntries, TILE_WIDTH, tilePath } from '../../../shared/proof/tree.ts';
+import { splitEntries, TILE_WIDTH, tilePath } from '../../../shared/proof/ledger/tree.ts';
 import type { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
 import { entryText, hashOf } from '../../ledger/entry.ts';
 import { inclusionPath, rootFromInclusion } from '../../ledger/prove.ts';

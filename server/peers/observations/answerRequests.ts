@@ -16,8 +16,8 @@ import {
   readObservation,
   requestDigest,
   STATEMENT_HEADER,
-} from '../../../shared/proof/observation.ts';
-import { ProofError } from '../../../shared/proof/signedNote.ts';
+} from '../../../shared/proof/evidence/observation.ts';
+import { ProofError } from '../../../shared/proof/ledger/signedNote.ts';
 import { decompressContent, type TextContent } from '../../collection/derived/process/tasks.ts';
 import type { Look } from '../../collection/fetch/lookOnce.ts';
 import { HostBackoffError } from '../../collection/schedule/hostRateLimiter.ts';

@@ -14,8 +14,8 @@ import {
   observationText,
   openStatement,
   REQUEST_HEADER,
-} from '../../../shared/proof/observation.ts';
-import { ProofError } from '../../../shared/proof/signedNote.ts';
+} from '../../../shared/proof/evidence/observation.ts';
+import { ProofError } from '../../../shared/proof/ledger/signedNote.ts';
 import type { Texts } from '../../collection/derived/derived.ts';
 import type { Look } from '../../collection/fetch/lookOnce.ts';
 import type { Network } from '../../collection/fetch/requester.ts';

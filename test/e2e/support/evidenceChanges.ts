@@ -1,4 +1,4 @@
-import type { Evidence } from '../../../shared/proof/evidence.ts';
+import type { Evidence } from '../../../shared/proof/evidence/evidence.ts';
 
 const DATA = /(<script type="application\/json" id="evidence">)([^<]*)(<\/script>)/;
 

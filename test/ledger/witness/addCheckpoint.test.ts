@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../../server/ledger/witness/witnessing.ts';
 import type { WitnessRefusal } from '../../../shared/ledger/ledger.ts';
-import { noteBody } from '../../../shared/proof/signedNote.ts';
+import { noteBody } from '../../../shared/proof/ledger/signedNote.ts';
 import { problemOf } from '../../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import { history, ScriptedLog } from './scriptedLog.ts';

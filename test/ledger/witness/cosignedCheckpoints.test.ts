@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
 import { SUBMIT_EVERY_MS } from '../../../server/ledger/witness/witnessing.ts';
 import type { Witness, WitnessStates } from '../../../shared/ledger/ledger.ts';
-import { noteBody } from '../../../shared/proof/signedNote.ts';
+import { noteBody } from '../../../shared/proof/ledger/signedNote.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { readTimestampReply } from '../../../shared/proof/timestamp.ts';
+import { readTimestampReply } from '../../../shared/proof/ledger/timestamp.ts';
 import { temporaryFolder } from '../node.ts';
 
 const run = promisify(execFile);

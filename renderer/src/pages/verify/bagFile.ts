@@ -12,7 +12,7 @@ import {
 import { packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
 import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../../../shared/proof/bagProofs.ts';
-import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
 import { aboutWords, visible } from '../../../../shared/proof/words.ts';

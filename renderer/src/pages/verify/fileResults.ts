@@ -2,7 +2,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import type { FoundDigest } from '../../../../shared/archive/citation.ts';
 import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { aboutEntry } from '../../../../shared/proof/about.ts';
-import { fromBase64 } from '../../../../shared/proof/bytes.ts';
+import { fromBase64 } from '../../../../shared/proof/crypto/bytes.ts';
 import { aboutWords, headWords, shownPath } from '../../../../shared/proof/words.ts';
 import type { ChecksumEntry } from '../../../../shared/values/checksums.ts';
 import { call } from '../../api/client.ts';

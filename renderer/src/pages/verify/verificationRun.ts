@@ -1,6 +1,6 @@
-import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/verifyEvidence.ts';
+import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/evidence/verifyEvidence.ts';
+import { WRITTEN_PAGES } from '../../../../shared/proof/evidence/writtenPages.ts';
 import { shownPath } from '../../../../shared/proof/words.ts';
-import { WRITTEN_PAGES } from '../../../../shared/proof/writtenPages.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
 import { readSession } from '../../state/session.ts';
 import type { PathFile } from '../assemble/files/readDropped.ts';

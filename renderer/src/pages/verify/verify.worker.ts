@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
 import { provenEvidence } from '../../../../shared/proof/fileVerdicts.ts';
 import { browserCrypto } from '../../../evidence/browserCrypto.ts';
 import { hashStream } from '../../hashing/sha256.ts';

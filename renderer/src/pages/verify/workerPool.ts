@@ -1,5 +1,5 @@
 import { type FoundDigest, MAX_LOOKUP_DIGESTS } from '../../../../shared/archive/citation.ts';
-import type { KnownPage } from '../../../../shared/proof/evidencePage.ts';
+import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
 import { call } from '../../api/client.ts';
 import type {
   BagOutcome,

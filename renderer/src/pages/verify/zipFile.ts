@@ -1,4 +1,4 @@
-import { isSameBytes } from '../../../../shared/proof/bytes.ts';
+import { isSameBytes } from '../../../../shared/proof/crypto/bytes.ts';
 
 /*
  * Reads ZIP files as strictly as the command does: every byte belongs to one entry or to the directory, and both headers of

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { anchorPassage, findWords, locatePassage } from '../../../../shared/findings/anchor.ts';
 import type { Passage, PassageAnchor } from '../../../../shared/findings/finding.ts';
 import { normalTextOf } from '../../../../shared/findings/normalText.ts';
-import { seePassage } from '../../../../shared/proof/seenPassage.ts';
+import { seePassage } from '../../../../shared/proof/evidence/seenPassage.ts';
 import { occursIn } from '../../noise/words.ts';
 import {
   type DeriveTask,

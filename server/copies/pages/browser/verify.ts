@@ -1,9 +1,14 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import canonicalize from 'canonicalize';
-import { concat, hexOf, isSameBytes, utf8 } from '../../../../shared/proof/bytes.ts';
-import { noteCrypto } from '../../../../shared/proof/noteCrypto.ts';
-import { noteBody, parseCheckpoint, signatureState } from '../../../../shared/proof/signedNote.ts';
-import { splitEntries, TILE_WIDTH, type TileAddress, tilePath } from '../../../../shared/proof/tree.ts';
+import { concat, hexOf, isSameBytes, utf8 } from '../../../../shared/proof/crypto/bytes.ts';
+import { noteCrypto } from '../../../../shared/proof/crypto/noteCrypto.ts';
+import { noteBody, parseCheckpoint, signatureState } from '../../../../shared/proof/ledger/signedNote.ts';
+import {
+  splitEntries,
+  TILE_WIDTH,
+  type TileAddress,
+  tilePath,
+} from '../../../../shared/proof/ledger/tree.ts';
 import { CHECKPOINT, encryptedPath, objectPath, recordsFiles } from '../../copyPaths.ts';
 import { digestOf, verifyFiles } from './verifyFiles.ts';
 

@@ -1,8 +1,14 @@
 import { sha256 } from '@noble/hashes/sha2.js';
-import { hexOf, utf8 } from '../../../../shared/proof/bytes.ts';
-import { isOlder, LIST, type ListedFile, openList, parseLines } from '../../../../shared/proof/fileList.ts';
-import { noteCrypto } from '../../../../shared/proof/noteCrypto.ts';
-import { ifValid, openCheckpoint } from '../../../../shared/proof/signedNote.ts';
+import { hexOf, utf8 } from '../../../../shared/proof/crypto/bytes.ts';
+import { noteCrypto } from '../../../../shared/proof/crypto/noteCrypto.ts';
+import {
+  isOlder,
+  LIST,
+  type ListedFile,
+  openList,
+  parseLines,
+} from '../../../../shared/proof/ledger/fileList.ts';
+import { ifValid, openCheckpoint } from '../../../../shared/proof/ledger/signedNote.ts';
 import { CHECKPOINT, encryptedDigest, objectPath } from '../../copyPaths.ts';
 
 /** Hashes a stream. `onChunk` is called with each chunk. */

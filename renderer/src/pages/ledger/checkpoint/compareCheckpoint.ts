@@ -7,15 +7,15 @@ import {
   withPlainLineEnds,
 } from '../../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
-import { fromBase64 } from '../../../../../shared/proof/bytes.ts';
-import { noteCrypto } from '../../../../../shared/proof/noteCrypto.ts';
+import { fromBase64 } from '../../../../../shared/proof/crypto/bytes.ts';
+import { noteCrypto } from '../../../../../shared/proof/crypto/noteCrypto.ts';
 import {
   isSignedNote,
   noteBody,
   parseCheckpoint as parseBody,
   signatureState,
-} from '../../../../../shared/proof/signedNote.ts';
-import { isConsistent, rootFromPath } from '../../../../../shared/proof/tree.ts';
+} from '../../../../../shared/proof/ledger/signedNote.ts';
+import { isConsistent, rootFromPath } from '../../../../../shared/proof/ledger/tree.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { call, readText } from '../../../api/client.ts';
 import { formatCount } from '../../../format.ts';

@@ -1,5 +1,15 @@
-import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64, isSameBytes, toBase64, utf8 } from './bytes.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { fromBase64, isSameBytes, toBase64, utf8 } from '../crypto/bytes.ts';
+import {
+  countLines,
+  noteBody,
+  openCheckpoint,
+  openCosignature,
+  ProofError,
+  parseCheckpoint,
+} from '../ledger/signedNote.ts';
+import { verifyTimestamp } from '../ledger/timestamp.ts';
+import { rootFromLeaf } from '../ledger/tree.ts';
 import {
   canonicalOf,
   type Evidence,
@@ -10,16 +20,6 @@ import {
   sha256,
   stated,
 } from './evidence.ts';
-import {
-  countLines,
-  noteBody,
-  openCheckpoint,
-  openCosignature,
-  ProofError,
-  parseCheckpoint,
-} from './signedNote.ts';
-import { verifyTimestamp } from './timestamp.ts';
-import { rootFromLeaf } from './tree.ts';
 
 /*
  * What proves an entry of the ledger in an evidence file: its hash, its place under the checkpoints, the lines of witnesses,

@@ -1,7 +1,7 @@
-import type { ProofCrypto } from './algorithms.ts';
-import { hexOf, toBase64, utf8 } from './bytes.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { hexOf, toBase64, utf8 } from '../crypto/bytes.ts';
+import type { Claim } from '../verdict.ts';
 import type { Evidence, EvidenceFile } from './evidence.ts';
-import type { Claim } from './verdict.ts';
 
 /*
  * The page of an evidence file. It is the same for every evidence but for its data, so a verifier writes it again and

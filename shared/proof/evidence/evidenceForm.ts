@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
+import { ProofError } from '../ledger/signedNote.ts';
 import { EVIDENCE_FORMATS, type Evidence, formatOf } from './evidence.ts';
-import { ProofError } from './signedNote.ts';
 
 /*
  * The form of the data in an evidence file. A node writes exactly these members: one that is missing, unknown or of

@@ -1,6 +1,8 @@
-import { HANDED_IN_WORDS } from '../collection/handedInWords.ts';
-import type { ProofCrypto } from './algorithms.ts';
-import { hexOf } from './bytes.ts';
+import { HANDED_IN_WORDS } from '../../collection/handedInWords.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { hexOf } from '../crypto/bytes.ts';
+import { requireNodeKey } from '../ledger/signedNote.ts';
+import { rootFromLeaf } from '../ledger/tree.ts';
 import { checkFinding } from './checkFinding.ts';
 import {
   checkSeal,
@@ -22,8 +24,6 @@ import {
   checkOtherEntry,
   checkTimestamp,
 } from './provenEntry.ts';
-import { requireNodeKey } from './signedNote.ts';
-import { rootFromLeaf } from './tree.ts';
 
 /**
  * Recomputes everything that the data of an evidence file holds, and says of each claim whether it holds, fails, or is only

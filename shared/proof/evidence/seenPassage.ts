@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2';
-import type { Passage } from '../findings/finding.ts';
-import { normalTextOf } from '../findings/normalText.ts';
-import { charsetInHtml } from '../values/htmlCharset.ts';
+import type { Passage } from '../../findings/finding.ts';
+import { normalTextOf } from '../../findings/normalText.ts';
+import { charsetInHtml } from '../../values/htmlCharset.ts';
 
 /*
  * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. White space does not

@@ -1,5 +1,5 @@
-import type { ProofCrypto } from './algorithms.ts';
-import { hexOf, toBase64, utf8 } from './bytes.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { hexOf, toBase64, utf8 } from '../crypto/bytes.ts';
 import { type OpenedCheckpoint, openNote, ProofError } from './signedNote.ts';
 
 /*

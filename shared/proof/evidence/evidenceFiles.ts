@@ -1,9 +1,9 @@
-import { filePathFault } from '../archive/filePath.ts';
-import { SET_FILE, setFaults, setTextOf } from '../archive/setManifest.ts';
-import { countOf } from '../values/counts.ts';
-import { isDigest } from '../values/digestPattern.ts';
-import type { ProofCrypto } from './algorithms.ts';
-import { fromBase64 } from './bytes.ts';
+import { filePathFault } from '../../archive/filePath.ts';
+import { SET_FILE, setFaults, setTextOf } from '../../archive/setManifest.ts';
+import { countOf } from '../../values/counts.ts';
+import { isDigest } from '../../values/digestPattern.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { fromBase64 } from '../crypto/bytes.ts';
 import {
   type Evidence,
   type EvidenceClaim,

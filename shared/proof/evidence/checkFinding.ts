@@ -1,6 +1,6 @@
-import type { Passage } from '../findings/finding.ts';
-import type { ProofCrypto } from './algorithms.ts';
-import { concat, fromBase64, utf8 } from './bytes.ts';
+import type { Passage } from '../../findings/finding.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { concat, fromBase64, utf8 } from '../crypto/bytes.ts';
 import {
   type Evidence,
   type EvidenceClaim,

@@ -1,11 +1,11 @@
 import canonicalize from 'canonicalize';
-import type { LedgerEntry } from '../ledger/ledger.ts';
-import { type ProofCrypto, UnknownAlgorithmError } from './algorithms.ts';
-import { hexOf, strictBase64, utf8 } from './bytes.ts';
-import { DerError } from './der.ts';
-import { ProofError, verifyBy } from './signedNote.ts';
-import { TimestampError } from './timestamp.ts';
-import type { Claim, ClaimId } from './verdict.ts';
+import type { LedgerEntry } from '../../ledger/ledger.ts';
+import { type ProofCrypto, UnknownAlgorithmError } from '../crypto/algorithms.ts';
+import { hexOf, strictBase64, utf8 } from '../crypto/bytes.ts';
+import { DerError } from '../crypto/der.ts';
+import { ProofError, verifyBy } from '../ledger/signedNote.ts';
+import { TimestampError } from '../ledger/timestamp.ts';
+import type { Claim, ClaimId } from '../verdict.ts';
 
 /** The proof that an entry is in the ledger of a checkpoint. Hashes are in base64. */
 export interface EntryProof {

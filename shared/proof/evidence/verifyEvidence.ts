@@ -1,11 +1,11 @@
-import { type About, aboutOf } from './about.ts';
-import type { ProofCrypto } from './algorithms.ts';
+import { type About, aboutOf } from '../about.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import type { Claim, ClaimId } from '../verdict.ts';
 import { checkEvidence } from './checkEvidence.ts';
 import { type Evidence, type EvidenceClaim, judge } from './evidence.ts';
 import { checkSet, type SetFiles } from './evidenceFiles.ts';
 import { readEvidence } from './evidenceForm.ts';
 import { checkEvidencePage, dataIn, type KnownPage } from './evidencePage.ts';
-import type { Claim, ClaimId } from './verdict.ts';
 
 /** An evidence file has up to 10 MB of bytes, in base64, and the list of differences. */
 export const MAX_EVIDENCE_BYTES = 67_108_864;

@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
-import type { ProofCrypto } from './algorithms.ts';
-import { hexOf, utf8 } from './bytes.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { hexOf, utf8 } from '../crypto/bytes.ts';
+import { countLines, noteBody, ProofError, signatureState } from '../ledger/signedNote.ts';
 import {
   type Evidence,
   type EvidenceClaim,
@@ -11,7 +12,6 @@ import {
   sha256,
   stated,
 } from './evidence.ts';
-import { countLines, noteBody, ProofError, signatureState } from './signedNote.ts';
 
 /** How far the clocks and the fetches of both nodes may be apart. */
 export const OBSERVATION_WINDOW_MS = 60_000;

@@ -1,13 +1,13 @@
-import type { LedgerEntry } from '../ledger/ledger.ts';
-import { aboutEntry } from './about.ts';
-import type { ProofCrypto } from './algorithms.ts';
-import { concat, hexOf, isSameBytes, utf8 } from './bytes.ts';
-import { canonicalOf, judge, requireThat, sha256 } from './evidence.ts';
-import { type ProvenFile, provenFile } from './provenFile.ts';
+import type { LedgerEntry } from '../../ledger/ledger.ts';
+import { aboutEntry } from '../about.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { concat, hexOf, isSameBytes, utf8 } from '../crypto/bytes.ts';
+import { canonicalOf, judge, requireThat, sha256 } from '../evidence/evidence.ts';
+import { type ProvenFile, provenFile } from '../provenFile.ts';
+import type { Claim, ClaimId } from '../verdict.ts';
+import { headWords } from '../words.ts';
 import { noteBody, openCheckpoint, ProofError, parseCheckpoint, requireNodeKey } from './signedNote.ts';
 import { rootFromLeaf } from './tree.ts';
-import type { Claim, ClaimId } from './verdict.ts';
-import { headWords } from './words.ts';
 
 type ProofClaim = Claim<ClaimId<'tlog_proof'>>;
 

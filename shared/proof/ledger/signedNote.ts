@@ -1,5 +1,5 @@
-import type { ProofCrypto } from './algorithms.ts';
-import { concat, fromBase64, hexOf, isSameBytes, strictBase64, toBase64, utf8 } from './bytes.ts';
+import type { ProofCrypto } from '../crypto/algorithms.ts';
+import { concat, fromBase64, hexOf, isSameBytes, strictBase64, toBase64, utf8 } from '../crypto/bytes.ts';
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {

@@ -5,8 +5,8 @@ import {
   type SignatureAlgorithm,
   signatureAlgorithmOf,
   UnknownAlgorithmError,
-} from './algorithms.ts';
-import { hexOf, isSameBytes } from './bytes.ts';
+} from '../crypto/algorithms.ts';
+import { hexOf, isSameBytes } from '../crypto/bytes.ts';
 import {
   DerError,
   type DerValue,
@@ -18,7 +18,7 @@ import {
   TAG,
   tagged,
   timeOf,
-} from './der.ts';
+} from '../crypto/der.ts';
 
 /** What a timestamp says (TSTInfo, RFC 3161, section 2.4.2). */
 export interface TimestampInfo {
