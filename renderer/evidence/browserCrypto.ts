@@ -1,4 +1,3 @@
-import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256, p384, p521 } from '@noble/curves/nist.js';
 import { sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js';
@@ -9,7 +8,7 @@ import {
 } from '../../shared/proof/crypto/algorithms.ts';
 import { concat, hexOf, isSameBytes } from '../../shared/proof/crypto/bytes.ts';
 import { DerError, expectTag, oidOf, parseDer, TAG } from '../../shared/proof/crypto/der.ts';
-import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
+import { isEd25519Signature } from '../../shared/proof/crypto/noteCrypto.ts';
 
 /**
  * Cryptography that a page opened from a file has in every browser, also where WebCrypto is missing because a file is no
@@ -21,8 +20,7 @@ export const browserCrypto: ProofCrypto = {
     const [identifier, bits] = parseDer(publicKey).parts;
     // A BIT STRING begins with the number of unused bits, which is 0.
     const key = expectTag(bits, TAG.bitString, 'public key').content.subarray(1);
-    if (algorithm.kind === 'ed25519')
-      return isSoundKey(key) && isOk(() => isEdSignature(key, message, signature));
+    if (algorithm.kind === 'ed25519') return isEd25519Signature(key, message, signature);
     if (algorithm.kind === 'rsa')
       return isRsaSignature(key, algorithm.hash, HASHES[algorithm.hash](message), signature);
     if (algorithm.kind !== 'ecdsa') throw new UnknownAlgorithmError('RSA-PSS');
@@ -32,12 +30,6 @@ export const browserCrypto: ProofCrypto = {
     return isOk(() => curve.verify(signature, digest, key, { prehash: false, lowS: false, format: 'der' }));
   },
 };
-
-function isEdSignature(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  if (!ed25519.verify(signature, message, key, { zip215: false })) return false;
-  // Node verifies without the cofactor, so the point of the signature must be of prime order too.
-  return ed25519.Point.fromBytes(signature.subarray(0, 32)).isTorsionFree();
-}
 
 const HASHES: Record<HashName, (bytes: Uint8Array) => Uint8Array> = { sha1, sha256, sha384, sha512 };
 

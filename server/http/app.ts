@@ -26,6 +26,7 @@ import {
   invitationCookie,
   invitationNotValid,
   type Secrets,
+  type Visitor,
 } from './security/access.ts';
 import type { PublicAddress } from './security/addresses.ts';
 import { type Guards, limitWrite } from './security/guards.ts';
@@ -70,6 +71,34 @@ export function createApp(config: AppConfig): Express {
   app.use(applyGuards(guards));
   app.use(compressText());
 
+  /** Checks what was asked, lets the route answer, and sends that. */
+  const answer = async (
+    name: RouteName,
+    spec: RouteSpec,
+    visitor: Visitor,
+    request: Request,
+    response: Response,
+  ): Promise<void> => {
+    const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
+    const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
+    const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+    let body: unknown;
+    const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
+      body = await bodyOf(spec, request);
+      const handler = handlers[name] as Handler<RouteSpec>;
+      const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
+      return handler({ params, query, body, visitor, request, admitted } as Parameters<typeof handler>[0]);
+    };
+    const isLimited = (spec.access === 'contribute' && spec.method === 'POST') || spec.isLimited;
+    const reply = isLimited
+      ? await limitWrite(writeLimits, { visitor, request, response }, handle)
+      : await handle();
+    // A body that was streamed is gone.
+    if ('json' in reply && reply.status === 202 && spec.access === 'owner' && spec.body?.kind !== 'stream')
+      onJob({ method: spec.method, path: request.originalUrl, body }, reply.json as Job);
+    await send(response, reply);
+  };
+
   const gate = new AssemblyGate();
   const routes = express.Router({ caseSensitive: true, strict: true });
   for (const [path, names] of namesByPath()) {
@@ -84,31 +113,7 @@ export function createApp(config: AppConfig): Express {
         const isGated = spec.memoryMb !== undefined && request.method !== 'HEAD' && !visitor.owner;
         const leave = isGated ? await gate.enter(request, response, spec.memoryMb ?? 0) : undefined;
         try {
-          const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
-          const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
-          const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-          let body: unknown;
-          const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
-            body = await bodyOf(spec, request);
-            const handler = handlers[name] as Handler<RouteSpec>;
-            const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
-            return handler({ params, query, body, visitor, request, admitted } as Parameters<
-              typeof handler
-            >[0]);
-          };
-          const isLimited = (spec.access === 'contribute' && spec.method === 'POST') || spec.isLimited;
-          const reply = isLimited
-            ? await limitWrite(writeLimits, { visitor, request, response }, handle)
-            : await handle();
-          // A body that was streamed is gone.
-          if (
-            'json' in reply &&
-            reply.status === 202 &&
-            spec.access === 'owner' &&
-            spec.body?.kind !== 'stream'
-          )
-            onJob({ method: spec.method, path: request.originalUrl, body }, reply.json as Job);
-          await send(response, reply);
+          await answer(name, spec, visitor, request, response);
         } finally {
           leave?.();
         }

@@ -26,7 +26,8 @@ type Leave = () => void;
 /**
  * Bounds the memory of answers that are assembled for readers before they are sent. Each route says in the table what one
  * answer may hold (`memoryMb`). It counts until the response is closed and the work for it is over: a reader that does not
- * read holds it until it is disconnected as stalled, and one that disconnects leaves work behind. Others wait in turn, for a bounded time. The owner does not wait: nobody else asks as them.
+ * read holds it until it is disconnected as stalled, and one that disconnects leaves work behind. Others wait in turn, for a
+ * bounded time. The owner does not wait: nobody else asks as them.
  */
 export class AssemblyGate {
   readonly #limits: Limits;

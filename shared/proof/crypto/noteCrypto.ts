@@ -14,14 +14,18 @@ export const noteCrypto: ProofCrypto = {
   digest: (_, bytes) => sha256(bytes),
   verify({ kind }, publicKey, message, signature) {
     if (kind !== 'ed25519') throw new UnknownAlgorithmError(kind);
-    try {
-      const key = publicKey.slice(-KEY_BYTES);
-      if (!isSoundKey(key) || !verify(signature, message, key, { zip215: false })) return false;
-      // Node verifies without the cofactor, so the point of the signature must be in that subgroup too.
-      return isInPrimeSubgroup(signature.slice(0, KEY_BYTES));
-    } catch {
-      // Thrown for a signature or a key that does not encode a point.
-      return false;
-    }
+    return isEd25519Signature(publicKey.slice(-KEY_BYTES), message, signature);
   },
 };
+
+/** Verifies a signature by a raw key. It gives the same verdict as Node. */
+export function isEd25519Signature(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    if (!isSoundKey(key) || !verify(signature, message, key, { zip215: false })) return false;
+    // Node verifies without the cofactor, so the point in the signature must be in the subgroup too.
+    return isInPrimeSubgroup(signature.slice(0, KEY_BYTES));
+  } catch {
+    // Thrown for a signature that does not encode a point.
+    return false;
+  }
+}

@@ -167,8 +167,8 @@ async function proveContents(
 }
 
 /**
- * Adds tag files that no bag of this kind has, although anybody can list them, files of one name, and what is lacking. Of what this page does not
- * check that is said.
+ * Adds tag files that no bag of this kind has, although anybody can list them, files of one name, and what is lacking. Also
+ * says what this page does not check.
  */
 async function addStrangers(
   results: PackedFileResult[],
