@@ -17,6 +17,8 @@ export interface Sending {
   headers?: Record<string, string>;
   /** Statuses of a failure of the node that this request may have, such as 502 from a copy that is away. */
   mayFail?: readonly number[];
+  /** Whether the body may end early, because something in it is damaged. */
+  mayEndEarly?: boolean;
 }
 
 /** What was done in a run, or in several. */
@@ -58,7 +60,7 @@ export class Client {
   async #send(
     method: string,
     path: string,
-    { json, body, headers = {}, mayFail = [] }: Sending,
+    { json, body, headers = {}, mayFail = [], mayEndEarly = false }: Sending,
   ): Promise<Answer> {
     this.#figures.requests += 1;
     const sent = json === undefined ? body : JSON.stringify(json);
@@ -72,7 +74,7 @@ export class Client {
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
       const { status } = response;
-      answer = { status, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+      answer = { status, headers: response.headers, body: await bodyOf(response, mayEndEarly) };
     } catch (error) {
       if (this.mayBeLost) throw new NodeLost(`${method} ${path}`, { cause: error });
       throw new Violation(`${method} ${path} was not answered: ${describe(error)}`, { cause: error });
@@ -82,6 +84,17 @@ export class Client {
       throw new Violation(`${method} ${path} was answered with ${answer.status}: ${textOf(answer)}`);
     return answer;
   }
+}
+
+/** @param mayEndEarly returns what came of a body that ends early, as if an object in it is damaged */
+async function bodyOf(response: Response, mayEndEarly: boolean): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of response.body ?? []) chunks.push(chunk);
+  } catch (error) {
+    if (!mayEndEarly) throw error;
+  }
+  return Buffer.concat(chunks);
 }
 
 function describe(error: unknown): string {

@@ -136,11 +136,12 @@ export class Model {
 
   /** The markers that nothing for visitors may have. One that is in other visible bytes too may be seen. */
   hidden(): Set<string> {
-    const seen = new Set(this.visible().flatMap(({ markers }) => markers));
-    const all = [...this.bytes.values()]
-      .filter(({ state }) => state !== 'gone')
-      .flatMap(({ markers }) => markers);
-    return new Set([...all, ...this.secrets.keys()].filter((marker) => !seen.has(marker)));
+    const all = [...this.bytes.values()];
+    // What was damaged here is still said in the texts that were made of it, unless it is withheld.
+    const said = all.filter(({ sha256, state }) => state !== 'released' && !this.isWithheld(sha256));
+    const seen = new Set(said.flatMap(({ markers }) => markers));
+    const markers = all.flatMap((each) => each.markers);
+    return new Set([...markers, ...this.secrets.keys()].filter((marker) => !seen.has(marker)));
   }
 
   /** The markers of released bytes, which must not be on the disk. */
