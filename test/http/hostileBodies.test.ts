@@ -112,6 +112,10 @@ describe('does not keep others waiting', () => {
     ['a form of 50,000 files', form(50_000, (index) => fileHeaders(`${index}`))],
   ])('%s', async (_title, send) => {
     await refused(node, send);
-    expect(await maxBlockedCpu(() => refused(node, send))).toBeLessThan(MAX_BLOCKED_MS);
+    // Work in one go takes as long each time. What else the machine does slows one of several.
+    const blocked: number[] = [];
+    while (blocked.length < 3 && !blocked.some((ms) => ms < MAX_BLOCKED_MS))
+      blocked.push(await maxBlockedCpu(() => refused(node, send)));
+    expect(Math.min(...blocked)).toBeLessThan(MAX_BLOCKED_MS);
   });
 });
