@@ -99,6 +99,7 @@ test.describe('The packaged app', () => {
     const imported = texts.flatMap((text) =>
       [
         ...text
+          .replaceAll(/^\s*\/\*\*?$[^]*?\*\/$/gm, '')
           .replaceAll(/^\s*\*.*$/gm, '')
           .matchAll(/^(?:import|export) .*?["']([^."'][^"']*)["'];?$|import\(["']([^."'][^"']*)["']\)/gm),
       ].map(([, from, dynamic]) => from ?? dynamic ?? ''),
