@@ -155,6 +155,11 @@ export const releasePreviewSchema = namedObject('ReleasePreview', {
   events: uses(z.strictObject({ id: z.int().min(1), url: z.string(), observed_at: instantSchema })),
   /** Page captures that they are a part of, or that were drawn from them. */
   pages: uses(z.strictObject({ id: pageIdSchema, url: z.string() })),
+  /**
+   * What was handed in that they are a part of, or its document or file. A file has the bytes of its parts in it, and keeps
+   * them until it is released, too.
+   */
+  handed_in: uses(z.strictObject({ id: z.string(), url: z.string(), file: digestSchema })),
   /** Current findings about them, about such an event, or with a passage of them. */
   findings: uses(z.strictObject({ id: z.string(), text: z.string() })),
   /** Cases with such an event, pack or finding. */

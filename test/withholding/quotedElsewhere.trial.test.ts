@@ -4,9 +4,10 @@ import { openCollectingNode } from '../collection/support.ts';
 import { release, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { markersInFolder, newMarker } from '../simulate/markers.ts';
-import { sha256Of } from '../support/archive/packs.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING } from '../support/node.ts';
+import { handInWithPicture, pictureWith } from './handIns.ts';
 import { HTML, seen, titled, withheldPage } from './quotes.ts';
 import { isClean } from './support.ts';
 
@@ -118,3 +119,32 @@ test('what a page showed of a part that is withheld for itself is withheld, whic
     expect(await seen(node.node, word)).toContain(`/archive/pages/${capture}/text`);
   }
 });
+
+test('what a page showed of a file of a pack that is withheld is withheld', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
+  const { id: pack } = await uploadNewPack(node.node, {}, { 'a.txt': marker });
+  await withhold(node.node, { pack });
+  const show = `<script>fetch('/a.txt').then((a) => a.text()).then((t) => document.body.append(t))</script>`;
+  web.script('/drawn', page(titled('Drawn', show), HTML));
+  web.script('/a.txt', page(marker));
+  const { id } = await node.watch(web.url('/drawn'), { capture: 'page' });
+  await node.check([id]);
+  expect(await seen(node.node, marker)).toEqual([]);
+});
+
+test.each(['before', 'after'])(
+  'the picture of a document that is handed in is withheld with a page that was drawn of it %s that',
+  async (order) => {
+    const [web, node] = [await ScriptedWeb.open(), await openCollectingNode()];
+    const [document, picture] = [titled('Drawn', newMarker(dice)), newMarker(dice)];
+    web.script('/drawn', page(document, HTML));
+    const { id } = await node.watch(web.url('/drawn'), { capture: 'page' });
+    await node.check([id]);
+    const { items } = await node.read<PageList>(`/archive/pages?source=${id}`);
+    const withholdPage = () => withhold(node.node, { page: items[0]?.id });
+    if (order === 'before') await withholdPage();
+    await handInWithPicture(node.node, Buffer.from(document), pictureWith(picture));
+    if (order === 'after') await withholdPage();
+    expect(await seen(node.node, picture)).toEqual([]);
+  },
+);

@@ -293,6 +293,16 @@ function AllUses({ uses }: { uses: Uses }) {
         {url}
       </Link>,
     ]),
+    group(
+      'Handed in: the file keeps the bytes that are in it, unless it is given up, too',
+      uses.handed_in,
+      ({ id, url }) => [
+        id,
+        <Link key={id} to={`/handed-in/${id}`}>
+          {url}
+        </Link>,
+      ],
+    ),
     group('Findings', uses.findings, ({ id, text }) => [
       id,
       <Link key={id} to={`/findings?state=all&q=${id}`} className="truncate block">

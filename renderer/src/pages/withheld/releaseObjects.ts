@@ -18,8 +18,8 @@ export async function allWithheldObjects(
   }
 }
 
-export type Kind = 'packs' | 'sources' | 'events' | 'pages' | 'findings' | 'cases' | 'copies';
-const KINDS: readonly Kind[] = ['packs', 'sources', 'events', 'pages', 'findings', 'cases', 'copies'];
+const KINDS = ['packs', 'sources', 'events', 'pages', 'handed_in', 'findings', 'cases', 'copies'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** What uses some objects, of one kind. What several of them share counts once, as far as it is named. */
 export interface UsesOf<Name extends Kind> {
@@ -62,6 +62,7 @@ class UsesCollector {
     sources: { total: 0, items: [] },
     events: { total: 0, items: [] },
     pages: { total: 0, items: [] },
+    handed_in: { total: 0, items: [] },
     findings: { total: 0, items: [] },
     cases: { total: 0, items: [] },
     copies: { total: 0, items: [] },

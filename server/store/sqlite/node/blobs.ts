@@ -280,6 +280,13 @@ const USES = {
         WHERE r.sha256 = $sha256) of_object JOIN page_captures p USING (ledger_entry)`,
     'p.ledger_entry DESC',
   ],
+  handed_in: [
+    "h.id, h.record ->> 'url' AS url, h.file",
+    `(SELECT h.ledger_entry FROM retrievals r JOIN hand_ins h ON h.id = r.part_of WHERE r.sha256 = $sha256
+      UNION SELECT h.ledger_entry FROM retrievals r JOIN hand_ins h ON h.retrieval = r.id
+        WHERE r.sha256 = $sha256) of_object JOIN hand_ins h USING (ledger_entry)`,
+    'h.ledger_entry DESC',
+  ],
   findings: [
     'u.id, u.text',
     `(SELECT f.ledger_entry, f.id, f.text FROM findings f WHERE f.id IN (${FINDINGS})

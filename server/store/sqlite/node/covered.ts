@@ -6,18 +6,20 @@ import { run, selectValues } from '../engine/queries.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
- * and of the pages that were drawn since from what it covers. Nothing else that comes later changes it. So a restored
+ * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later changes it. So a restored
  * archive, which has all records before anything is withheld, covers the same.
  */
 
 type Target = Pick<RecordedWithholding, 'sha256' | 'retrieval' | 'pack' | 'page'>;
 
-/** The digests that a target names itself. */
+/** The digests that a target names itself, by the SQL expression of its member. */
 const NAMED = {
-  sha256: 'SELECT $sha256 AS sha256',
-  retrieval: 'SELECT sha256 FROM retrievals WHERE id = $retrieval AND sha256 IS NOT NULL',
-  pack: `SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack`,
-  page: `SELECT sha256 FROM retrievals WHERE part_of = $page AND status IS NULL AND sha256 IS NOT NULL`,
+  sha256: (digest: string) => `SELECT ${digest} AS sha256`,
+  retrieval: (id: string) => `SELECT sha256 FROM retrievals WHERE id = ${id} AND sha256 IS NOT NULL`,
+  pack: (id: string) =>
+    `SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = ${id}`,
+  page: (id: string) =>
+    `SELECT sha256 FROM retrievals WHERE part_of = ${id} AND status IS NULL AND sha256 IS NOT NULL`,
 };
 
 /** The kinds of targets, in the order of their columns. */
@@ -59,6 +61,14 @@ const wholeOfHandInsSql = (handIns: string) => `
   SELECT id, file AS sha256 FROM ${handIns} UNION ALL
   SELECT id, record -> 'picture' ->> 'sha256' FROM ${handIns} WHERE record -> 'picture' IS NOT NULL`;
 
+/** The digests of what was handed in: its file, its document, and its parts except those that others observed, too. */
+const allOfHandInsSql = (handIns: string) => `
+  SELECT id, file AS sha256 FROM ${handIns} UNION
+  SELECT h.id, r.sha256 FROM ${handIns} h JOIN retrievals r ON r.id = h.retrieval UNION
+  SELECT h.id, r.sha256 FROM ${handIns} h JOIN retrievals r ON r.part_of = h.id
+  WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
+    WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
+
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
@@ -71,7 +81,7 @@ const wholeOfHandInsSql = (handIns: string) => `
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
  */
 const coveredSql = (kind: (typeof TARGETS)[number]) => `
-  WITH RECURSIVE named AS (${NAMED[kind]}),
+  WITH RECURSIVE named AS (${NAMED[kind](`$${kind}`)}),
     pages (id, retrieval) AS (
       SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
       JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
@@ -88,21 +98,23 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
       WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
         AND ${isNotForLogin}
     ),
+    documents (sha256) AS (
+      SELECT sha256 FROM named UNION
+      SELECT r.sha256 FROM pages JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
+    ),
     containing (id, file, record) AS (
-      SELECT h.id, h.file, h.record FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      SELECT h.id, h.file, h.record FROM documents d JOIN retrievals r ON r.sha256 = d.sha256
       JOIN hand_ins h ON h.id = r.part_of WHERE h.ledger_entry < $entry
-        AND named.sha256 IS NOT h.record -> 'picture' ->> 'sha256' AND ${isNotForLogin}
+        AND d.sha256 IS NOT h.record -> 'picture' ->> 'sha256' AND ${isNotForLogin}
     ),
     handed_in (id, retrieval, file) AS (
-      SELECT h.id, h.retrieval, h.file FROM named JOIN retrievals r ON r.sha256 = named.sha256
+      SELECT h.id, h.retrieval, h.file FROM documents d JOIN retrievals r ON r.sha256 = d.sha256
       JOIN hand_ins h ON h.retrieval = r.id WHERE h.ledger_entry < $entry
       UNION
-      SELECT h.id, h.retrieval, h.file FROM named JOIN hand_ins h ON h.file = named.sha256
+      SELECT h.id, h.retrieval, h.file FROM documents d JOIN hand_ins h ON h.file = d.sha256
       WHERE h.ledger_entry < $entry
     )
-  SELECT sha256 FROM named
-  UNION
-  SELECT r.sha256 FROM pages JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
+  SELECT sha256 FROM documents
   UNION
   SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
   UNION
@@ -113,13 +125,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
   UNION
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
   UNION
-  SELECT file FROM handed_in
-  UNION
-  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.id = h.retrieval
-  UNION
-  SELECT r.sha256 FROM handed_in h JOIN retrievals r ON r.part_of = h.id
-  WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
+  SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`;
 
 /** Covers the digests of a target, except those whose bytes were given up before. */
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
@@ -136,7 +142,7 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
 
 /** The condition that a withholding `w` names the object `held` itself, and is not because of a login. */
 const isForItselfSql = `w.ledger_entry = held.withholding AND w.reason <> 'login'
-  AND (w.sha256 = held.sha256 OR held.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval))`;
+  AND (${TARGETS.map((kind) => `held.sha256 IN (${NAMED[kind](`w.${kind}`)})`).join(' OR ')})`;
 
 /** The condition that the bytes of a covered digest were not given up before. */
 const isNotReleased = `NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`;
@@ -173,21 +179,28 @@ export function coverPage(database: WriteDatabase, entry: number): void {
 }
 
 /**
- * Covers the file and the picture of what was handed in with this entry, if its document or one of its parts is withheld for
- * itself: the file has the same bytes, and the picture may show them.
+ * Covers what was handed in with this entry, if its file or its document is withheld. If one of its parts is withheld for
+ * itself, its file is covered, which has the same bytes, and its picture, which may show them.
  */
 export function coverHandIn(database: WriteDatabase, entry: number): void {
   run(
     database,
     `WITH new AS (SELECT * FROM hand_ins WHERE ledger_entry = $entry)
      INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT covered.sha256, w.ledger_entry FROM new
-     JOIN retrievals part ON part.part_of = new.id OR part.id = new.retrieval
-     JOIN withheld_objects held ON held.sha256 = part.sha256
-     JOIN withholdings w ON ${isForItselfSql}
-     JOIN (${wholeOfHandInsSql('new')}) AS covered
-     WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256' AND ${isNotReleased}`,
-    { entry },
+     SELECT sha256, withholding FROM (
+       SELECT own.sha256, held.withholding FROM new
+       JOIN retrievals document ON document.id = new.retrieval
+       JOIN withheld_objects held ON held.sha256 IN (document.sha256, new.file)
+       JOIN (${allOfHandInsSql('new')}) AS own
+       UNION SELECT own.sha256, w.ledger_entry FROM new
+       JOIN retrievals part ON part.part_of = new.id
+       JOIN withheld_objects held ON held.sha256 = part.sha256
+       JOIN withholdings w ON ${isForItselfSql}
+       JOIN (${wholeOfHandInsSql('new')}) AS own
+       WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256'
+     ) AS covered
+     WHERE ${isNotReleased}`,
+    { entry, known: lastCoveredBy(database, entry) },
   );
 }
 
