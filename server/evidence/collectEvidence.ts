@@ -22,7 +22,6 @@ import { sealedEntryOf } from '../findings/sealed.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { entryText, sha256Of } from '../ledger/entry.ts';
 import { proveInclusion } from '../ledger/prove.ts';
-import { withCosignatures } from '../ledger/witness/cosignature.ts';
 import { isMissing, isUnreadable } from '../store/files.ts';
 import { recordTexts } from '../store/sqlite/archive/packs.ts';
 import { pageById } from '../store/sqlite/collection/pages.ts';
@@ -160,13 +159,26 @@ async function provenRetrieval(
 }
 
 /** The diff is derived and may be impossible, or withheld. The evidence does not depend on it. */
-async function diffOrNull(diffOf: () => Promise<Diff>): Promise<Diff | null> {
+async function diffOrNull(diffOf: () => Promise<Diff>): Promise<unknown> {
   try {
-    return await diffOf();
+    return wellFormed(await diffOf());
   } catch (error) {
     if (error instanceof Problem) return null;
     throw error;
   }
+}
+
+/**
+ * Returns a value without lone surrogates in any text or name: it would have no canonical JSON, so nobody could sign it. A page
+ * can have them, escaped in JSON, and could so prevent the evidence of its own change.
+ */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name.toWellFormed(), wellFormed(member)]),
+  );
 }
 
 /**
@@ -396,9 +408,11 @@ async function proveEntry(
   const witnesses = new Set<string>();
   const proofs: ProvenEntry['proofs'] = [];
   for (const size of sizes) {
-    const { checkpoint, hashes, root } = await proofAt(store, checkpoints, seq, size);
-    for (const { witness } of cosignaturesOf(read, { origin, size, root })) witnesses.add(witness);
-    proofs.push({ checkpoint, hashes });
+    const { note, hashes, root } = await proofAt(store, checkpoints, seq, size);
+    // Read once: a witness may cosign meanwhile, and its line needs its key.
+    const cosigned = cosignaturesOf(read, { origin, size, root });
+    for (const { witness } of cosigned) witnesses.add(witness);
+    proofs.push({ checkpoint: note + cosigned.map(({ line }) => line).join(''), hashes });
   }
   const bodies = new Set(proofs.map(({ checkpoint }) => noteBody(checkpoint)));
   const timestamps = stamped
@@ -418,15 +432,18 @@ async function proveEntry(
   };
 }
 
-/** Proves another entry at the newest size. @throws the errors of `Checkpoints.sign` */
+/**
+ * Proves another entry at the newest size. The lines of witnesses are only with the main entry: one that cosigned after that was
+ * proven is unknown there. @throws the errors of `Checkpoints.sign`
+ */
 async function proveAtHead(
   store: Store,
   checkpoints: Checkpoints,
   seq: number,
   record: string,
 ): Promise<ProvenEntry> {
-  const { checkpoint, hashes } = await proofAt(store, checkpoints, seq, lastEntry(store.read)?.seq ?? 0);
-  return { entry: requireEntry(store, seq), record, proofs: [{ checkpoint, hashes }] };
+  const { note, hashes } = await proofAt(store, checkpoints, seq, lastEntry(store.read)?.seq ?? 0);
+  return { entry: requireEntry(store, seq), record, proofs: [{ checkpoint: note, hashes }] };
 }
 
 async function proofAt(
@@ -434,12 +451,11 @@ async function proofAt(
   checkpoints: Checkpoints,
   seq: number,
   size: number,
-): Promise<{ checkpoint: string; hashes: string[]; root: string }> {
+): Promise<{ note: string; hashes: string[]; root: string }> {
   const proof = proveInclusion(store, seq, size);
   const root = Buffer.from(proof.root, 'base64');
   const note = await checkpoints.sign({ size, root });
-  const hex = root.toString('hex');
-  return { checkpoint: withCosignatures(store.read, note, size, hex), hashes: proof.hashes, root: hex };
+  return { note, hashes: proof.hashes, root: root.toString('hex') };
 }
 
 function requireEntry({ read }: Pick<Store, 'read'>, seq: number): ProvenEntry['entry'] {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { smtpChangeSchema, smtpSchema } from '../alerts/smtp.ts';
-import { witnessSchema } from '../ledger/ledger.ts';
+import { type Witness, witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
+import { rawKeyOf } from '../proof/ledger/signedNote.ts';
 import { namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
 import { VERSION } from '../version.ts';
@@ -85,6 +86,11 @@ const offload = {
   }),
 };
 
+/** Whether each of these is another witness. */
+function areOthers(witnesses: readonly Witness[]): boolean {
+  return new Set(witnesses.map(({ key }) => rawKeyOf(key) ?? key)).size === witnesses.length;
+}
+
 const proof = {
   timestamp_authorities: z
     .array(httpUrlSchema)
@@ -105,7 +111,7 @@ const proof = {
   witnesses: z
     .array(witnessSchema)
     .max(20, 'At most 20 witnesses.')
-    .refine((all) => new Set(all.map(({ key }) => key)).size === all.length, 'Name each witness once.')
+    .refine(areOthers, 'Name each witness once. One key is one witness, whatever its name is.')
     .meta({ description: 'The witnesses that cosign the checkpoints (C2SP tlog-witness); none by default.' }),
 };
 

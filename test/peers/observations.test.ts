@@ -4,7 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { browserCrypto } from '../../renderer/evidence/browserCrypto.ts';
 import { EVIDENCE_SCRIPT, EVIDENCE_STYLE } from '../../renderer/inlineScripts.ts';
-import { type NodeKey, nodeCrypto, nodeKeyOf, signNote } from '../../server/ledger/checkpoint.ts';
+import {
+  type NodeKey,
+  nodeCrypto,
+  nodeKeyOf,
+  privateKeyOfSeed,
+  signNote,
+} from '../../server/ledger/checkpoint.ts';
 import { keyFile, keyNameOf } from '../../server/ledger/nodeKey.ts';
 import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import type { EventDetails } from '../../shared/collection/event.ts';
@@ -201,7 +207,8 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   const [proven] = file.seen_by ?? [];
   if (!proven) throw new Error('The evidence has no statement of a peer.');
   // A statement that was made for another node, or at another time.
-  expect(checkSeenBy(proven, { ...file, key: peer.key }, nodeCrypto)).toContainEqual(
+  const { verifierKey: another } = nodeKeyOf('another.example', privateKeyOfSeed(new Uint8Array(32).fill(7)));
+  expect(checkSeenBy(proven, { ...file, key: another }, nodeCrypto)).toContainEqual(
     expect.objectContaining({ state: 'claimed', name: 'The peer was asked by this node.' }),
   );
   const { recorded } = file;

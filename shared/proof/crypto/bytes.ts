@@ -43,6 +43,12 @@ export function hexOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** Decodes hex in lower case. Returns no bytes for any other text. */
+export function bytesOfHex(hex: string): Uint8Array {
+  const isHex = /^(?:[0-9a-f]{2})*$/.test(hex);
+  return Uint8Array.from((isHex && hex.match(/../g)) || [], (pair) => Number.parseInt(pair, 16));
+}
+
 export function isSameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

@@ -1,7 +1,7 @@
 import { HANDED_IN_WORDS } from '../../collection/handedInWords.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf } from '../crypto/bytes.ts';
-import { requireNodeKey } from '../ledger/signedNote.ts';
+import { rawKeyOf, requireNodeKey } from '../ledger/signedNote.ts';
 import { rootFromLeaf } from '../ledger/tree.ts';
 import { checkFinding } from './checkFinding.ts';
 import {
@@ -22,7 +22,7 @@ import {
   checkEntry,
   checkOneLedger,
   checkOtherEntry,
-  checkTimestamp,
+  checkTimestamps,
 } from './provenEntry.ts';
 
 /**
@@ -44,13 +44,10 @@ export function checkEvidence(
     ...checkRecorded(evidence, crypto),
     ...checkCheckpoints(evidence, crypto),
     checkOneLedger(provenIn(evidence)),
-    ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
+    ...checkTimestamps(evidence.recorded, evidence.timestamps, crypto),
     ...checkRetrieval(evidence, crypto),
     ...checkPage(evidence, crypto),
-    ...(evidence.seen_by ?? []).flatMap((proven) => [
-      ...checkSeenBy(proven, evidence, crypto),
-      ...checkOtherEntry('seen_by', 'peer’s statement', proven, evidence, crypto),
-    ]),
+    ...checkPeers(evidence, crypto),
     ...checkFiles(evidence, crypto),
     ...set.claims,
     ...checkFinding(evidence, crypto),
@@ -95,7 +92,7 @@ function checkRetrieval(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[
       `Entry ${proven.entry.seq} covers this retrieval.`,
       () => {
         const { first, last, root } = recordIn(proven.record);
-        const { id, sha256: digest } = recordIn(proven.retrieval);
+        const { id, sha256: digest, source, observer } = recordIn(proven.retrieval);
         const event = recordIn(recorded.record);
         requireThat(
           sha256(proven.record, crypto) === proven.entry.digest,
@@ -108,7 +105,8 @@ function checkRetrieval(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[
           'The retrieval or its proof was altered: they lead to another root.',
         );
         requireThat(proven.entry.type === 'retrievals.recorded', 'The entry is of something else.');
-        requireThat(event.retrieval === id, 'The retrieval is of another event.');
+        const isOfEvent = event.retrieval === id && event.source === source && event.observer === observer;
+        requireThat(isOfEvent, 'The retrieval is of another event.');
         requireThat(
           (event.sha256 ?? null) === null || event.sha256 === digest,
           'The retrieval returned a different object.',
@@ -140,8 +138,29 @@ function checkPage(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
   return [recordedPage, ...checkOtherEntry('page_capture', 'page capture', proven, evidence, crypto)];
 }
 
+/** What each peer signed, and its entry. A peer counts once, whatever it is called. */
+function checkPeers(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
+  const seen = new Set([rawKeyOf(evidence.key)]);
+  return (evidence.seen_by ?? []).flatMap((proven) => [
+    ...checkSeenBy(proven, evidence, crypto, seen),
+    ...checkOtherEntry('seen_by', 'peer’s statement', proven, evidence, crypto),
+  ]);
+}
+
 /** What nothing in the file can prove. */
-function statedOf({ key, made_at, kind, diff, retrieval, page, finding }: Evidence): EvidenceClaim[] {
+function statedOf({
+  key,
+  made_at,
+  kind,
+  diff,
+  recorded,
+  retrieval,
+  page,
+  finding,
+}: Evidence): EvidenceClaim[] {
+  const isHandedIn = [recorded.record, retrieval?.retrieval].some((text) =>
+    text?.includes('"observer":"handed-in:'),
+  );
   return [
     stated(
       `The key belongs to the node ${key.split('+', 1)[0]}.`,
@@ -158,7 +177,7 @@ function statedOf({ key, made_at, kind, diff, retrieval, page, finding }: Eviden
                 'The page showed this text and this picture.',
                 'Only the node that drew it states this. Anyone who has the parts of the page can draw it again.',
               )
-            : retrieval?.retrieval.includes('"observer":"handed-in:')
+            : isHandedIn
               ? stated(
                   'The address showed this to the person who handed it in.',
                   `Only the person states this. It was ${HANDED_IN_WORDS}.`,

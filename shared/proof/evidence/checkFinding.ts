@@ -1,6 +1,6 @@
 import type { Passage } from '../../findings/finding.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
-import { concat, fromBase64, utf8 } from '../crypto/bytes.ts';
+import { bytesOfHex, concat, fromBase64, utf8 } from '../crypto/bytes.ts';
 import {
   type Evidence,
   type EvidenceClaim,
@@ -11,7 +11,7 @@ import {
   sha256,
   stated,
 } from './evidence.ts';
-import { checkCheckpoints, checkOtherEntry, checkTimestamp } from './provenEntry.ts';
+import { checkCheckpoints, checkOtherEntry, checkTimestamps } from './provenEntry.ts';
 import { seePassage } from './seenPassage.ts';
 
 /** A finding quotes words that are in one of the files. */
@@ -62,6 +62,7 @@ function checkSealed(
           entry.type === 'finding.sealed' && entry.subject === revealed.subject,
           'The entry is of something else.',
         );
+        requireThat(entry.seq < revealed.seq, 'It was sealed after it was revealed.');
       },
     ),
     ...checkOtherEntry(
@@ -73,7 +74,7 @@ function checkSealed(
     ),
     // Files that were made before have neither.
     ...(witnesses ? checkedOnce({ recorded: sealed, key, witnesses }, recorded, crypto) : []),
-    ...timestamps.flatMap((timestamp) => checkTimestamp({ recorded: sealed }, timestamp, crypto, 'seal')),
+    ...checkTimestamps(sealed, timestamps, crypto, 'seal'),
     stated(
       'The time of the seal is right.',
       `It is from the node’s clock.${witnesses?.length || timestamps.length ? ' Timestamps and witnesses limit it independently.' : ''}`,
@@ -91,10 +92,6 @@ function checkedOnce(
   return checkCheckpoints(proven, crypto).filter(
     ({ name, state }) => state !== 'holds' || !said.includes(name),
   );
-}
-
-function bytesOfHex(hex: string): Uint8Array {
-  return Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {

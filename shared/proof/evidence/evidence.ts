@@ -119,7 +119,12 @@ export function stated(name: string, detail: string): EvidenceClaim {
   return { id: 'stated', name, state: 'claimed', detail };
 }
 
-/** Reads a text that a node recorded as an object. @throws ProofError */
+/**
+ * Reads a text that a node recorded as an object. It is canonical, so that every program reads the same: not all take the last
+ * of two members with one name.
+ *
+ * @throws ProofError
+ */
 export function recordIn(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
@@ -129,6 +134,7 @@ export function recordIn(text: string): Readonly<Record<string, unknown>> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ProofError('The record is not a JSON object.');
+  requireThat(canonicalOf(value) === text, 'The record is not canonical JSON.');
   return value as Record<string, unknown>;
 }
 

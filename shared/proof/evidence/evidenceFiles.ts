@@ -4,11 +4,13 @@ import { countOf } from '../../values/counts.ts';
 import { isDigest } from '../../values/digestPattern.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { fromBase64 } from '../crypto/bytes.ts';
+import { ifValid } from '../ledger/signedNote.ts';
 import {
   type Evidence,
   type EvidenceClaim,
   type EvidenceFile,
   judge,
+  recordIn,
   requireThat,
   sha256,
   stated,
@@ -17,13 +19,20 @@ import {
 /** Checks that each file of the record is here, and that its bytes have the digest in the record. */
 export function checkFiles(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[] {
   const { kind, recorded, page, files } = evidence;
+  const versions = recordedFiles(kind, recorded.record);
   const expected = [
-    ...recordedFiles(kind, recorded.record),
+    ...(kind === 'pack' ? versions : versions.map((file) => ({ ...file, media_type: typeOf(evidence) }))),
     ...(page ? recordedFiles('page', page.record) : []),
   ];
   const missing = expected.filter(({ name }) => !files.some((file) => file.name === name));
   return [
-    ...files.map((file) => checkFile(file, expected.find(({ name }) => name === file.name)?.sha256, crypto)),
+    ...files.map((file) =>
+      checkFile(
+        file,
+        expected.find(({ name }) => name === file.name),
+        crypto,
+      ),
+    ),
     ...missing.map(
       ({ name }): EvidenceClaim => ({
         id: 'file',
@@ -35,13 +44,30 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): EvidenceCla
   ];
 }
 
-/** The names and digests in a record; none if it cannot be read, which is a failure of its own. */
-function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name: string; sha256: string }[] {
+/** The type of the versions of an event: by it they are decoded, and words are looked for in them. */
+function typeOf({ retrieval, page }: Evidence): string {
+  // What a browser saw is kept as text.
+  if (page) return 'text/plain; charset=utf-8';
+  // A retrieval that cannot be read is a failure of its own.
+  const type = ifValid(() => retrieval && recordIn(retrieval.retrieval))?.content_type;
+  return typeof type === 'string' ? type : 'application/octet-stream';
+}
+
+/** A file as a record names it. Only that of a pack says more than the digest. */
+interface RecordedFile {
+  name: string;
+  sha256: string;
+  bytes?: number;
+  media_type?: string;
+}
+
+/** The files that a record names; none if it cannot be read, which is a failure of its own. */
+function recordedFiles(kind: Evidence['kind'] | 'page', record: string): RecordedFile[] {
   let parsed: {
     sha256?: string | null;
     previous_sha256?: string | null;
     picture?: string;
-    files?: { path: string; sha256: string }[];
+    files?: (Omit<RecordedFile, 'name'> & { path: string })[];
   };
   try {
     parsed = JSON.parse(record) as typeof parsed;
@@ -49,22 +75,32 @@ function recordedFiles(kind: Evidence['kind'] | 'page', record: string): { name:
     if (error instanceof SyntaxError) return [];
     throw error;
   }
-  if (kind === 'pack')
-    return (parsed.files ?? []).map(({ path, sha256: digest }) => ({ name: path, sha256: digest }));
-  const versions =
+  if (kind === 'pack') return (parsed.files ?? []).map(({ path, ...file }) => ({ ...file, name: path }));
+  const versions: (Omit<RecordedFile, 'sha256'> & { sha256?: string | null | undefined })[] =
     kind === 'page'
-      ? [{ name: 'picture', sha256: parsed.picture }]
+      ? [{ name: 'picture', sha256: parsed.picture, media_type: 'image/png' }]
       : [
           { name: 'after', sha256: parsed.sha256 },
           { name: 'before', sha256: parsed.previous_sha256 },
         ];
-  return versions.filter(
-    (version): version is { name: string; sha256: string } => typeof version.sha256 === 'string',
-  );
+  return versions.filter((version): version is RecordedFile => typeof version.sha256 === 'string');
 }
 
-function checkFile(file: EvidenceFile, expected: string | undefined, crypto: ProofCrypto): EvidenceClaim {
+function checkFile(
+  file: EvidenceFile,
+  recorded: RecordedFile | undefined,
+  crypto: ProofCrypto,
+): EvidenceClaim {
   const { name, sha256: digest, content } = file;
+  const expected = recorded?.sha256;
+  const { bytes = file.bytes, media_type = file.media_type } = recorded ?? {};
+  if (bytes !== file.bytes || media_type !== file.media_type)
+    return {
+      id: 'file',
+      name: `The file ${name} is as the record says.`,
+      state: 'fails',
+      detail: 'The record names another size or another type.',
+    };
   if (content === null) {
     const claim = `The file ${name} has the digest ${digest}.`;
     if (expected !== digest)

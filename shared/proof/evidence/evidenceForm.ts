@@ -10,10 +10,12 @@ import { EVIDENCE_FORMATS, type Evidence, formatOf } from './evidence.ts';
 const digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 const text = z.string().check(z.refine((value) => value.isWellFormed()));
 const count = z.int().check(z.minimum(0));
+const instant = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
+const keys = z.array(text).check(z.refine((all) => new Set(all).size === all.length));
 
 const entry = z.strictObject({
   seq: z.int().check(z.minimum(1)),
-  at: text,
+  at: instant,
   type: text,
   subject: text,
   digest,
@@ -38,9 +40,9 @@ const file = z.strictObject({
 const form = z.strictObject({
   format: z.enum(EVIDENCE_FORMATS),
   kind: z.enum(['event', 'pack']),
-  made_at: text,
+  made_at: instant,
   key: text,
-  witnesses: z.array(text),
+  witnesses: keys,
   recorded: proven,
   retrieval: z.nullable(z.strictObject({ ...PROVEN, retrieval: text, hashes: z.array(z.string()) })),
   page: z.optional(proven),
@@ -49,7 +51,7 @@ const form = z.strictObject({
     z.strictObject({
       ...PROVEN,
       salt: digest,
-      witnesses: z.optional(z.array(text)),
+      witnesses: z.optional(keys),
       timestamps: z.optional(z.array(timestamp)),
     }),
   ),

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf, utf8 } from '../crypto/bytes.ts';
-import { countLines, noteBody, ProofError, signatureState } from '../ledger/signedNote.ts';
+import { countLines, noteBody, ProofError, rawKeyOf, signatureState } from '../ledger/signedNote.ts';
 import {
   type Evidence,
   type EvidenceClaim,
@@ -101,6 +101,11 @@ interface RecordedSeenBy {
   agreement: string;
 }
 
+/** The key by which a request says that it is signed. @throws ProofError */
+function fromIn(request: string): string {
+  return String(readObservation(request, REQUEST_HEADER).from);
+}
+
 const SAW: Readonly<Record<string, string>> = {
   same_bytes: 'the same bytes',
   same_text: 'other bytes with the same text',
@@ -111,13 +116,16 @@ const SAW: Readonly<Record<string, string>> = {
 /**
  * Checks what a peer signed of an event: that it is for this event, that the peer was asked before the node could know the
  * answer, and that it agrees as the node says.
+ *
+ * @param seen the keys of the node and of the peers before, to which that of this peer is added
  */
 export function checkSeenBy(
   proven: ProvenEntry,
   { recorded, key: ownKey }: Pick<Evidence, 'recorded' | 'key'>,
   crypto: ProofCrypto,
+  seen = new Set([rawKeyOf(ownKey)]),
 ): EvidenceClaim[] {
-  let found: { agreement: string; name: string; key: string; at: string; from: string } | undefined;
+  let found: { agreement: string; called: string; key: string; at: string; from: string } | undefined;
   const signed = judge('seen_by', 'A peer signed what it got from the same address.', '', () => {
     const event = recordIn(recorded.record) as {
       id: number;
@@ -131,7 +139,12 @@ export function checkSeenBy(
     const { type, subject } = proven.entry;
     requireThat(type === 'observation.signed' && subject === record.nonce, 'The entry is of something else.');
     const statement = openStatement(record.statement, { request, key: peer.key }, crypto);
-    const asked = readObservation(request, REQUEST_HEADER);
+    const asked = openObservation(request, REQUEST_HEADER, fromIn(request), crypto);
+    const ownKeys = [ownKey, fromIn(request)].map(rawKeyOf);
+    requireThat(!ownKeys.includes(rawKeyOf(peer.key)), 'The key of the peer is that of the node itself.');
+    requireThat(!seen.has(rawKeyOf(peer.key)), 'The same peer signed twice.');
+    seen.add(rawKeyOf(peer.key));
+    requireThat(Object.hasOwn(SAW, agreement), 'The node says in no known way how both agree.');
     requireThat(
       record.event === event.id && asked.url === event.url && asked.nonce === record.nonce,
       'The peer was asked about another event.',
@@ -153,14 +166,17 @@ export function checkSeenBy(
     );
     found = {
       agreement,
-      name: peer.name,
+      called: peer.name,
       key: peer.key,
       at: String(statement.fetched_at),
       from: String(asked.from),
     };
   });
   if (!found) return [signed];
-  const { agreement, name, key, at, from } = found;
+  const { agreement, called, key, at, from } = found;
+  // What the node calls the peer, no peer has signed.
+  const [name = ''] = key.split('+', 1);
+  const alias = called === name ? '' : ` The node calls it ${JSON.stringify(called)}.`;
   return [
     ...(from === ownKey
       ? []
@@ -172,8 +188,8 @@ export function checkSeenBy(
         ]),
     {
       ...signed,
-      name: `${name} signed that it got ${SAW[agreement] ?? agreement} from the same address.`,
-      detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it. Compare its key: ${key}`,
+      name: `${name} signed that it got ${SAW[agreement]} from the same address.`,
+      detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it.${alias} Compare its key: ${key}`,
     },
     stated(
       `${name} fetched it itself, at ${at}.`,

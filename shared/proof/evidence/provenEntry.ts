@@ -2,13 +2,15 @@ import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { fromBase64, isSameBytes, toBase64, utf8 } from '../crypto/bytes.ts';
 import {
   countLines,
+  hasLineOf,
   noteBody,
   openCheckpoint,
   openCosignature,
   ProofError,
   parseCheckpoint,
+  rawKeyOf,
 } from '../ledger/signedNote.ts';
-import { verifyTimestamp } from '../ledger/timestamp.ts';
+import { type VerifiedTimestamp, verifyTimestamp } from '../ledger/timestamp.ts';
 import { rootFromLeaf } from '../ledger/tree.ts';
 import {
   canonicalOf,
@@ -49,12 +51,16 @@ type Proven = Pick<Evidence, 'recorded' | 'key' | 'witnesses'>;
 /** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
 export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: ProofCrypto): EvidenceClaim[] {
   const claims = recorded.proofs.flatMap(({ checkpoint }, index) => {
-    const size = checkpoint.split('\n', 2)[1] ?? '';
+    const size = sizeIn(checkpoint);
     const isSigned = judge(
       'checkpoint',
       `The node signed its ledger of ${entriesOf(size)}.`,
       'Its Ed25519 signature is over this checkpoint.',
-      () => requireSigned(checkpoint, { key, witnesses }, crypto),
+      () => {
+        requireSigned(checkpoint, { key, witnesses }, crypto);
+        const first = recorded.proofs.findIndex((proof) => sizeIn(proof.checkpoint) === size);
+        requireThat(first === index, 'It is there twice.');
+      },
     );
     const isIncluded = judge(
       'inclusion',
@@ -62,9 +68,10 @@ export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: P
       'The Merkle proof leads from the entry to the root in the checkpoint.',
       () => requireIncluded(recorded, index, key, crypto),
     );
-    const cosigned = witnesses
-      .filter((witness) => hasLineOf(checkpoint, witness))
-      .map((witness) => checkCosignature(checkpoint, witness, size, crypto));
+    const cosigning = witnesses.filter((witness) => hasLineOf(checkpoint, witness));
+    const cosigned = [...Map.groupBy(cosigning, cosignerOf).values()].map((names) =>
+      checkCosignature(checkpoint, names, size, { key, witnesses }, crypto),
+    );
     return [isSigned, isIncluded, ...cosigned];
   });
   // The keys of those that signed nothing would be shown beside the others.
@@ -74,12 +81,20 @@ export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: P
   return [...claims, ...idle.map(idleWitness)];
 }
 
+function sizeIn(checkpoint: string): string {
+  return checkpoint.split('\n', 2)[1] ?? '';
+}
+
 function nameOf(witness: string): string {
   return witness.split('+', 1)[0] ?? '';
 }
 
-function hasLineOf(checkpoint: string, witness: string): boolean {
-  return checkpoint.includes(`\n— ${nameOf(witness)} `);
+/**
+ * What tells a witness from others: its key. Whoever has a key can sign under any name with it, and the name of a witness stays
+ * when it gets another key.
+ */
+function cosignerOf(witness: string): string {
+  return rawKeyOf(witness) ?? witness;
 }
 
 function idleWitness(witness: string): EvidenceClaim {
@@ -94,21 +109,11 @@ function requireSigned(
   crypto: ProofCrypto,
 ): void {
   openCheckpoint(checkpoint, key, crypto);
-  const found = witnesses.filter((witness) => openCosignatureSafely(checkpoint, witness, crypto)).length;
+  const known = witnesses.filter((witness) => hasLineOf(checkpoint, witness));
   requireThat(
-    countLines(checkpoint) === found + 1,
+    countLines(checkpoint) === known.length + 1,
     'The checkpoint has a signature line from an unknown key.',
   );
-}
-
-/** Whether a witness has a line at all; whether it is valid is a claim of its own. */
-function openCosignatureSafely(checkpoint: string, witness: string, crypto: ProofCrypto): boolean {
-  try {
-    return openCosignature(checkpoint, witness, crypto) !== undefined;
-  } catch (error) {
-    if (error instanceof ProofError) return true;
-    throw error;
-  }
 }
 
 /** @throws ProofError, RangeError */
@@ -125,43 +130,66 @@ function requireIncluded(
   requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
 }
 
+/** @param names the verifier keys with the key of one witness: it is one witness under all of these names */
 function checkCosignature(
   checkpoint: string,
-  witness: string,
+  names: readonly string[],
   size: string,
+  { key, witnesses }: Pick<Proven, 'key' | 'witnesses'>,
   crypto: ProofCrypto,
 ): EvidenceClaim {
+  const [own = ''] = names;
+  // On each checkpoint, it has the name that is first in the file, so that readers see one witness.
+  const [first = own, ...others] = witnesses.filter((witness) => cosignerOf(witness) === cosignerOf(own));
   let at = 0;
   const judged = judge(
     'cosignature',
-    `The witness ${nameOf(witness)} cosigned the ledger of ${entriesOf(size)}.`,
+    `The witness ${nameOf(first)} cosigned the ledger of ${entriesOf(size)}.`,
     '',
     () => {
-      const found = openCosignature(checkpoint, witness, crypto);
-      requireThat(found !== undefined, 'The line is of another key with this name.');
-      at = found ?? 0;
+      requireThat(cosignerOf(own) !== rawKeyOf(key), 'Its key is that of the node itself.');
+      at = Math.max(...names.map((witness) => openCosignature(checkpoint, witness, crypto) ?? 0));
     },
   );
   if (judged.state !== 'holds') return judged;
-  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one. Compare its key: ${witness}`;
+  const also = others.length > 0 ? ` It is the same witness as ${others.map(nameOf).join(', ')}.` : '';
+  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one.${also} Compare its key: ${first}`;
   return { ...judged, detail };
 }
 
-export function checkTimestamp(
-  { recorded }: Pick<Evidence, 'recorded'>,
-  { authority, text, reply }: Evidence['timestamps'][number],
+/** Each timestamp: that it is of a checkpoint with this entry, and valid. */
+export function checkTimestamps(
+  recorded: ProvenEntry,
+  timestamps: Evidence['timestamps'],
   crypto: ProofCrypto,
   of: 'entry' | 'seal' = 'entry',
 ): EvidenceClaim[] {
-  let found: { at: number; signer: string; issuer: string } | undefined;
+  const seen = new Map<string, string>();
+  return timestamps.flatMap((timestamp) => checkTimestamp(recorded, timestamp, { of, seen }, crypto));
+}
+
+/** @param seen the authority of each timestamp before, by what tells it from others */
+function checkTimestamp(
+  recorded: ProvenEntry,
+  { authority, text, reply }: Evidence['timestamps'][number],
+  { of, seen }: { of: 'entry' | 'seal'; seen: Map<string, string> },
+  crypto: ProofCrypto,
+): EvidenceClaim[] {
+  let found: VerifiedTimestamp | undefined;
   const intact = judge(
     'timestamp',
     `The timestamp of ${authority} covers a checkpoint with this ${of}.`,
-    'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains.',
+    'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains. Only the node states from where it is.',
     () => {
       const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
       requireThat(isOfProof && text !== '', 'It covers a checkpoint that is not in this file.');
-      found = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
+      const verified = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
+      const id = JSON.stringify([verified.issuer, verified.signer, verified.serial]);
+      const other = seen.get(id);
+      // Shown under two names, one timestamp would be taken for those of two authorities.
+      requireThat(other === undefined, `It is the same as the timestamp of ${other}.`);
+      seen.set(id, authority);
+      found = verified;
     },
   );
   if (!found) return [intact];

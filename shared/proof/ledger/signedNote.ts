@@ -1,5 +1,14 @@
 import type { ProofCrypto } from '../crypto/algorithms.ts';
-import { concat, fromBase64, hexOf, isSameBytes, strictBase64, toBase64, utf8 } from '../crypto/bytes.ts';
+import {
+  bytesOfHex,
+  concat,
+  fromBase64,
+  hexOf,
+  isSameBytes,
+  strictBase64,
+  toBase64,
+  utf8,
+} from '../crypto/bytes.ts';
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {
@@ -54,7 +63,7 @@ export function requireNodeKey(verifierKey: string, crypto: ProofCrypto): void {
 }
 
 /** Returns the signatures of a key: the bytes after its id. */
-function signaturesBy({ name, id }: VerifierKey, note: string): Uint8Array[] {
+function signaturesBy({ name, id }: Pick<VerifierKey, 'name' | 'id'>, note: string): Uint8Array[] {
   const prefix = `— ${name} `;
   return note
     .slice(note.lastIndexOf('\n\n') + 2)
@@ -63,6 +72,23 @@ function signaturesBy({ name, id }: VerifierKey, note: string): Uint8Array[] {
     .map((line) => strictBase64(line.slice(prefix.length)))
     .filter((bytes) => isSameBytes(bytes.subarray(0, 4), id))
     .map((bytes) => bytes.subarray(4));
+}
+
+/** Whether a note has a line that says it is by this key. Whether it is, is not checked. */
+export function hasLineOf(note: string, verifierKey: string): boolean {
+  const [name = '', id = ''] = verifierKey.split('+', 2);
+  const lines = ifValid(() => signaturesBy({ name, id: bytesOfHex(id) }, note));
+  return lines !== undefined && lines.length > 0;
+}
+
+/**
+ * Returns the key in a verifier key, in hex, without its name and its type; undefined if there is none. One key can have many
+ * names.
+ */
+export function rawKeyOf(verifierKey: string): string | undefined {
+  const encoded = verifierKey.split('+').slice(2).join('+');
+  const key = ifValid(() => hexOf(fromBase64(encoded).subarray(1)));
+  return key?.length === 64 ? key : undefined;
 }
 
 /** The text of a signed note, and whose key signed it. */

@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../ledger/ledger.ts';
 import { aboutEntry } from '../about.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
-import { concat, hexOf, isSameBytes, utf8 } from '../crypto/bytes.ts';
+import { bytesOfHex, concat, hexOf, isSameBytes } from '../crypto/bytes.ts';
 import { canonicalOf, judge, requireThat, sha256 } from '../evidence/evidence.ts';
 import { type ProvenFile, provenFile } from '../provenFile.ts';
 import type { Claim, ClaimId } from '../verdict.ts';
@@ -130,10 +130,4 @@ function parseEntry(json: string): LedgerEntry {
   const isOne = Number.isSafeInteger(seq) && canonicalOf(entry) === json;
   if (!isOne) throw new ProofError('The entry beside it has another form.');
   return entry;
-}
-
-/** Returns no bytes for a text that is not hex. */
-export function bytesOfHex(hex: string): Uint8Array {
-  const isHex = /^(?:[0-9a-f]{2})*$/.test(hex);
-  return isHex ? Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16)) : utf8('');
 }

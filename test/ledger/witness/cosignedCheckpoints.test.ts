@@ -1,5 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
-import { findCosignature, parseCosignerKey } from '../../../server/ledger/witness/cosignature.ts';
+import { nodeKeyOf, privateKeyOfSeed } from '../../../server/ledger/checkpoint.ts';
+import {
+  cosignerFrom,
+  findCosignature,
+  parseCosignerKey,
+} from '../../../server/ledger/witness/cosignature.ts';
 import { SUBMIT_EVERY_MS } from '../../../server/ledger/witness/witnessing.ts';
 import type { Witness, WitnessStates } from '../../../shared/ledger/ledger.ts';
 import { noteBody } from '../../../shared/proof/ledger/signedNote.ts';
@@ -152,4 +157,17 @@ test('after the ledger grew, its checkpoint is sent once a minute at most', asyn
   expect(await size()).toBe(0);
   await minute();
   expect(await size()).toBe(2);
+});
+
+test('a key is one witness, whatever it is called', async () => {
+  const log = await openTestNode();
+  const { privateKey } = nodeKeyOf('any', privateKeyOfSeed(new Uint8Array(32).fill(1)));
+  const [one, same] = ['one.example', 'two.example'].map((name) => ({
+    url: `https://${name}`,
+    key: cosignerFrom(name, privateKey).verifierKey,
+  }));
+  const statusOf = async (witnesses: unknown[]) =>
+    (await log.sendJson('PATCH', '/manage/settings', { witnesses })).status;
+  expect([await statusOf([one]), await statusOf([same])]).toEqual([200, 200]);
+  expect(await statusOf([one, same])).toBe(422);
 });
