@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
+import { type Duplex, duplexPair } from 'node:stream';
 import type { AlertMessage } from '../shared/alerts/alert.ts';
 import { type Clock, systemClock } from '../shared/values/clock.ts';
 import { openArchiveForWriting } from './collection/record/coverRetrievals.ts';
 import { followUnseen } from './collection/timeline/seen.ts';
-import type { NodeConfig } from './config.ts';
+import { DEFAULT_HOST, type NodeConfig } from './config.ts';
 import type { AskedJob } from './http/app.ts';
-import type { Listeners } from './http/security/listeners.ts';
+import { type Listeners, newServer } from './http/security/listeners.ts';
 import { recordedKey } from './ledger/detectRollback.ts';
 import type { ArchiveConfig, OpenArchive } from './ledger/openArchive.ts';
 import { every } from './runtime/background.ts';
@@ -14,7 +15,7 @@ import { createLog, RecentLog } from './runtime/log.ts';
 import { databaseFile } from './store/files.ts';
 import { describeRollback, hasDatabase } from './store/opening/inspectFolder.ts';
 import { markUnsettled } from './store/sqlite/engine/writeAheadLog.ts';
-import { listenAway, type ServedArchive, serveArchive } from './wiring/serveArchive.ts';
+import { listenAway, openAnswering, type ServedArchive, serveArchive } from './wiring/serveArchive.ts';
 
 /** The system clock of a program that runs for long, during which the time may be set. */
 const machineClock: Clock = { ...systemClock, uptime: () => uptime() * 1_000 };
@@ -56,6 +57,29 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   return new LastingNode(config, log, await serve(config, archive, log));
 }
 
+/** An archive that this process has opened for itself: it is on no network, and nothing runs in the background. */
+export interface OwnNode {
+  /** Opens a connection for requests, in memory: it has no address that others could reach. */
+  connect(): Duplex;
+  tokenFile: string;
+  close(): Promise<void>;
+}
+
+/** Opens a data folder for this process alone. @throws what `openArchive` throws, FolderInUseError among it */
+export async function openOwnNode(config: NodeConfig): Promise<OwnNode> {
+  const log = new RecentLog(config.log ?? createLog());
+  const archive = await openFolder(config, log);
+  const opened = await openAnswering(config, archive, surroundingsOf(config, log));
+  const server = newServer(undefined).on('request', opened.answer);
+  const connect = () => {
+    const [own, theirs] = duplexPair();
+    // Guards let the owner's machine in by its address.
+    server.emit('connection', Object.assign(theirs, { remoteAddress: DEFAULT_HOST }));
+    return own;
+  };
+  return { connect, tokenFile: opened.services.keys.tokenFile, close: () => opened.close() };
+}
+
 async function openFolder(
   config: NodeConfig,
   log: RecentLog,
@@ -74,7 +98,11 @@ async function openFolder(
 }
 
 function serve(config: NodeConfig, archive: OpenArchive, log: RecentLog): Promise<ServedArchive> {
-  return serveArchive(config, archive, { clock: config.clock ?? machineClock, log });
+  return serveArchive(config, archive, surroundingsOf(config, log));
+}
+
+function surroundingsOf({ clock = machineClock }: NodeConfig, log: RecentLog) {
+  return { clock, log };
 }
 
 /** How often the node looks whether its data folder is there. */

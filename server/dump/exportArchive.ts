@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../shared/problems.ts';
-import { type Clock, instantOf } from '../../shared/values/clock.ts';
+import { instantOf } from '../../shared/values/clock.ts';
 import {
   ARCHIVE_BAG,
   DECLARATION,
@@ -17,7 +17,6 @@ import {
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
-import type { RemoteBlobs } from '../store/blobs/blobStore.ts';
 import { blobPath, databaseFile, syncFolder, temporaryFolder } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
@@ -36,16 +35,6 @@ export class ExportError extends Error {
   }
 }
 
-/** The archive to export, and what signs the checkpoint of its dump. */
-interface ExportedArchive {
-  folder: string;
-  clock: Clock;
-  checkpoints: Checkpoints;
-}
-
-/** Opens the place from which blobs are read that have left the disk of an archive. */
-type OpenRemote = (archive: { read: ReadDatabase; folder: string }) => RemoteBlobs;
-
 /** A whole archive as a ZIP file, which is generated while it is read. */
 interface PreparedExport {
   blobs: number;
@@ -56,24 +45,26 @@ interface PreparedExport {
   close: () => Promise<void>;
 }
 
-interface ExportOptions {
-  /** Where the working files are written: this path with different endings. */
-  working: string;
-  openRemote?: OpenRemote | undefined;
-  signal?: AbortSignal | undefined;
-}
-
 /**
  * Prepares the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file. Every blob is
  * re-hashed while it is read. Dump and list of blobs are from one snapshot of the database, which is released before the
  * first byte is read. Blobs are never changed or deleted, so a node may go on. Memory does not grow with the archive: the
- * dump, the manifest and the directory of the ZIP are in working files.
+ * dump, the manifest and the directory of the ZIP are in working files in `tmp/`, which each start empties.
+ *
+ * @throws Problem `copy_unreachable`, `blob_damaged` if a copy with offloaded objects cannot be read: what is sent can only
+ * break off, without a reason
  */
-async function prepareExport(
-  archive: ExportedArchive,
-  { working, openRemote, signal }: ExportOptions,
+export async function exportArchive(
+  store: Store,
+  checkpoints: Checkpoints,
+  signal: AbortSignal,
 ): Promise<PreparedExport> {
-  const database = await openSnapshot(databaseFile(archive.folder));
+  const { offloaded } = store.blobs;
+  for (const sha256 of offloadedExamples(store.read))
+    if (await offloaded.isOffloaded(sha256))
+      for await (const _ of offloaded.stream(sha256, { start: 0, end: 0 })) break;
+  const database = await openSnapshot(databaseFile(store.folder));
+  const working = join(temporaryFolder(store.folder), `export-${store.randomHex(20)}`);
   const files = {
     dump: `${working}.dump`,
     manifest: `${working}.manifest`,
@@ -84,70 +75,19 @@ async function prepareExport(
     for (const file of Object.values(files)) await rm(file, { force: true });
   };
   try {
-    const header = await dumpHeader(database, archive.clock, archive.checkpoints);
-    const dump = await saveHashed(dumpOf(database, header, archive.checkpoints), files.dump, signal);
+    const header = await dumpHeader(database, store.clock, checkpoints);
+    const dump = await saveHashed(dumpOf(database, header, checkpoints), files.dump, signal);
     const counts = { blobs: 0, bytes: 0 };
     const manifest = await saveHashed(manifestOf(database, dump.sha256, counts), files.manifest, signal);
     database.exec('COMMIT');
-    const remote = openRemote?.({ read: database, folder: archive.folder });
-    const content = bagFiles({ archive, database, remote, files, dump, manifest });
-    const zip = streamedZip(content, {
+    const zip = streamedZip(bagFiles({ store, database, files, dump, manifest }), {
       directoryFile: files.directory,
-      modified: new Date(archive.clock.now()),
+      modified: new Date(store.clock.now()),
     });
     return { ...counts, zip: Readable.from(zip, { objectMode: false }), close };
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-/**
- * Prepares an export of the archive that a node has open. The working files are in `tmp/`, which each start empties.
- *
- * @throws Problem `copy_unreachable`, `blob_damaged` if a copy with offloaded objects cannot be read: what is sent can only
- * break off, without a reason
- */
-export async function exportFromNode(
-  store: Store,
-  checkpoints: Checkpoints,
-  signal: AbortSignal,
-): Promise<PreparedExport> {
-  const { offloaded } = store.blobs;
-  for (const sha256 of offloadedExamples(store.read))
-    if (await offloaded.isOffloaded(sha256))
-      for await (const _ of offloaded.stream(sha256, { start: 0, end: 0 })) break;
-  return prepareExport(
-    { folder: store.folder, clock: store.clock, checkpoints },
-    {
-      working: join(temporaryFolder(store.folder), `export-${store.randomHex(20)}`),
-      openRemote: () => ({ read: (sha256, bounds) => store.blobs.read(sha256, bounds) }),
-      signal,
-    },
-  );
-}
-
-/**
- * Writes the whole archive to a file, which gets its name only after it is complete and on stable storage.
- *
- * @returns the number of blobs and their bytes
- * @throws ExportError
- */
-export async function exportArchive(
-  archive: ExportedArchive,
-  file: string,
-  openRemote?: OpenRemote,
-): Promise<{ blobs: number; bytes: number }> {
-  const { blobs, bytes, zip, close } = await prepareExport(archive, {
-    // Not in the data folder's `tmp/`: a node that starts at the same time empties that folder.
-    working: `${file}.partial`,
-    openRemote,
-  });
-  try {
-    await saveWhole(zip, file);
-    return { blobs, bytes };
-  } finally {
-    await close();
   }
 }
 
@@ -171,11 +111,7 @@ interface SavedFile {
 }
 
 /** Writes text to a working file. */
-async function saveHashed(
-  text: Iterable<string>,
-  file: string,
-  signal: AbortSignal | undefined,
-): Promise<SavedFile> {
+async function saveHashed(text: Iterable<string>, file: string, signal: AbortSignal): Promise<SavedFile> {
   const sha256 = createHash('sha256');
   let bytes = 0;
   const hashing = new Transform({
@@ -215,9 +151,8 @@ function* manifestOf(
 }
 
 interface BagContent {
-  archive: ExportedArchive;
+  store: Store;
   database: ReadDatabase;
-  remote: RemoteBlobs | undefined;
   files: { dump: string; manifest: string };
   dump: SavedFile;
   manifest: SavedFile;
@@ -225,7 +160,7 @@ interface BagContent {
 
 /** Yields the files of the bag: what the manifest lists, in its order, then the tag files. */
 async function* bagFiles(content: BagContent): AsyncGenerator<StreamedFile> {
-  const { archive, database, remote, files, dump, manifest } = content;
+  const { store, database, files, dump, manifest } = content;
   const file = (path: string, bytes: number, read: StreamedFile['read'], isCompressed = false) => ({
     name: `${ARCHIVE_BAG.folder}/${path}`,
     bytes,
@@ -239,12 +174,11 @@ async function* bagFiles(content: BagContent): AsyncGenerator<StreamedFile> {
       continue;
     }
     const bytes = blobBytes(database, sha256) ?? 0;
-    const blob = blobPath(archive.folder, sha256);
-    yield file(path, bytes, () => checked(blobChunks(blob, { sha256, bytes }, remote), sha256));
+    yield file(path, bytes, () => checked(blobChunks(store, { sha256, bytes }), sha256));
   }
   const info = infoText([
     ['External-Description', 'A complete Strongroom archive: its dump and all blobs'],
-    ['Bagging-Date', instantOf(archive.clock.now()).slice(0, 10)],
+    ['Bagging-Date', instantOf(store.clock.now()).slice(0, 10)],
   ]);
   const tagManifest = [
     manifestLine(hash('sha256', DECLARATION), DECLARATION_FILE),
@@ -267,12 +201,12 @@ function fileChunks(file: string): AsyncIterable<Buffer> {
 
 /** Reads a blob from its file or, if it is offloaded, from elsewhere. */
 async function* blobChunks(
-  file: string,
+  store: Store,
   { sha256, bytes }: { sha256: string; bytes: number },
-  remote: RemoteBlobs | undefined,
 ): AsyncGenerator<Buffer> {
-  const isOffloaded = remote && !(await stat(file).catch(() => undefined));
-  yield* isOffloaded ? remote.read(sha256, { start: 0, end: bytes - 1 }) : fileChunks(file);
+  const file = blobPath(store.folder, sha256);
+  const isHere = await stat(file).catch(() => undefined);
+  yield* isHere ? fileChunks(file) : store.blobs.read(sha256, { start: 0, end: bytes - 1 });
 }
 
 /** Yields bytes and hashes them. @throws ExportError if they cannot be read or their digest differs */

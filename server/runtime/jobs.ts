@@ -58,6 +58,7 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
       ended_at: null,
       result: null,
       error: null,
+      error_code: null,
     };
     const abort = new AbortController();
     let lastEmitted = 0;
@@ -75,7 +76,8 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
       },
       (error: unknown) => {
         const message = error instanceof Error ? error.message : String(error);
-        this.#end(job, abort.signal.aborted ? 'cancelled' : 'failed', { error: message });
+        const error_code = error instanceof Problem ? error.code : null;
+        this.#end(job, abort.signal.aborted ? 'cancelled' : 'failed', { error: message, error_code });
         throw error;
       },
     );
@@ -87,11 +89,12 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     return { job, finished };
   }
 
-  #end(job: Job, state: Job['state'], outcome: { result?: unknown; error?: string }): void {
+  #end(job: Job, state: Job['state'], outcome: Partial<Pick<Job, 'result' | 'error' | 'error_code'>>): void {
     job.state = state;
     job.ended_at = instantOf(this.#clock.now());
     job.result = outcome.result ?? null;
     job.error = outcome.error ?? null;
+    job.error_code = outcome.error_code ?? null;
     this.emit('job', job);
   }
 

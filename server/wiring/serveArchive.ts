@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../shared/values/clock.ts';
 import { findAllSets } from '../archive/sets/readSet.ts';
@@ -19,16 +20,66 @@ import { writeEndpointFile } from '../store/opening/folderLock.ts';
 import { handlersOf, readBuiltFile, readInterfaceDocument } from './handlers.ts';
 import { type OpenedArchive, openServices, type Services } from './openServices.ts';
 
-/** An open archive with its services, which a node serves. */
-export interface ServedArchive {
+/** An open archive with its services, and what answers requests to it. */
+export interface AnsweringArchive {
   services: Services;
-  url: string;
+  answer: RequestListener;
   /** Stops accepting requests, finishes running work and closes the database. */
   close(): Promise<void>;
   /** For a data folder that is gone: closes everything but the sockets, which go on saying so. */
   leave(): Promise<void>;
   /** The jobs that clients were told of, and that did not end or failed because the data folder is gone. */
   unfinishedJobs(): AskedJob[];
+}
+
+/** An archive that answers at a URL. */
+export interface ServedArchive extends AnsweringArchive {
+  url: string;
+}
+
+interface Surroundings {
+  clock: Clock;
+  log: RecentLog;
+}
+
+/** Opens the services of an archive. Nothing listens and nothing runs in the background. If it fails, the archive is closed. */
+export async function openAnswering(
+  config: NodeConfig,
+  archive: OpenedArchive,
+  surroundings: Surroundings,
+): Promise<AnsweringArchive & { work: RepeatedWork }> {
+  const { store } = archive;
+  const { clock, log } = surroundings;
+  try {
+    const services = await openServices(config, archive, surroundings);
+    const work = new RepeatedWork(clock);
+    const asked = new Map<string, AskedJob>();
+    const app = createAppOf(services, (request, { id, state }) => {
+      if (state === 'running') asked.set(id, request);
+    });
+    services.jobs.on('job', ({ id, state }) => {
+      const wasBroken = state !== 'done' && store.presence.isAway;
+      if (state !== 'running' && !wasBroken) asked.delete(id);
+    });
+    // Remove the endpoint file of a node that was killed.
+    await writeEndpointFile(config.dataFolder, undefined);
+    await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
+      log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
+    );
+    const answer = normalizeRequestTarget(takeTickets(app));
+    const answerAway = createAwayApp(log);
+    return {
+      services,
+      work,
+      answer: (request, response) => (store.presence.isAway ? answerAway : answer)(request, response),
+      close: () => closeServices(services, app, work),
+      leave: () => closeServices(services, app, work, { isAway: true }),
+      unfinishedJobs: () => [...asked.values()],
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /**
@@ -39,41 +90,18 @@ export interface ServedArchive {
 export async function serveArchive(
   config: NodeConfig,
   archive: OpenedArchive,
-  { clock, log }: { clock: Clock; log: RecentLog },
+  surroundings: Surroundings,
 ): Promise<ServedArchive> {
-  const { store } = archive;
-  let close = () => store.close();
+  const opened = await openAnswering(config, archive, surroundings);
+  const { services, work } = opened;
   try {
-    const services = await openServices(config, archive, { clock, log });
-    const work = new RepeatedWork(clock);
-    const asked = new Map<string, AskedJob>();
-    const app = createAppOf(services, (request, { id, state }) => {
-      if (state === 'running') asked.set(id, request);
-    });
-    services.jobs.on('job', ({ id, state }) => {
-      const wasBroken = state !== 'done' && store.presence.isAway;
-      if (state !== 'running' && !wasBroken) asked.delete(id);
-    });
-    close = () => closeServices(services, app, work);
-    // Remove the endpoint file of a node that was killed.
-    await writeEndpointFile(config.dataFolder, undefined);
-    const answer = normalizeRequestTarget(takeTickets(app));
-    const answerAway = createAwayApp(log);
-    const url = await services.listeners.open((request, response) =>
-      (store.presence.isAway ? answerAway : answer)(request, response),
-    );
+    const url = await services.listeners.open(opened.answer);
     await writeEndpointFile(config.dataFolder, { url, token_file: services.keys.tokenFile });
     await startServices(config, services, url, work);
-    return {
-      services,
-      url,
-      close,
-      leave: () => closeServices(services, app, work, { isAway: true }),
-      unfinishedJobs: () => [...asked.values()],
-    };
+    return { ...opened, url };
   } catch (error) {
     // Stop what was started, so that a node that could not be opened neither listens nor keeps its process alive.
-    await close();
+    await opened.close();
     throw error;
   }
 }
@@ -136,9 +164,6 @@ async function startServices(
   }
   if (follow && !isReadOnly(store.read)) services.peers.startFollowing();
   if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
-  await readEncrypted(store, ownerEncryption(store.folder).decrypt).catch((error: unknown) =>
-    log.warn({ error }, 'Sealed findings could not be decrypted; the next start tries again.'),
-  );
   const lookForSets = findAllSets(
     store,
     (pack, error) =>

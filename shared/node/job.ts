@@ -38,6 +38,8 @@ export const jobSchema = namedObject('Job', {
   result: z.unknown(),
   /** The error message if the job failed. */
   error: z.string().nullable(),
+  /** The code of the problem for which it failed, if that is one. */
+  error_code: z.string().nullable(),
 });
 export type Job = z.output<typeof jobSchema>;
 export type JobKind = Job['kind'];

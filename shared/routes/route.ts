@@ -170,3 +170,19 @@ export function pathOf(template: string, params: Readonly<Record<string, string 
       : encodeURIComponent(String(value));
   });
 }
+
+/** The values of a query. Those that are undefined or empty are left out. */
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Fills in a path template and adds a query. @throws TypeError if a parameter is missing */
+export function addressOf(
+  template: string,
+  { params, query = {} }: { params?: Readonly<Record<string, string | number>>; query?: QueryValues } = {},
+): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') search.set(key, String(value));
+  }
+  const text = search.toString();
+  return pathOf(template, params) + (text ? `?${text}` : '');
+}

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { connectToNode } from '../../server/cli/node/withNode.ts';
 import { type FolderToPublish, publishFolder } from '../../server/cli/publishing/publishFolder.ts';
 import { SentFiles } from '../../server/cli/publishing/sentFiles.ts';
-import { connectToNode } from '../../server/cli/runningNode.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { DataSet } from '../../shared/archive/set.ts';
 import { PART_BYTES as DEFAULT_PART_BYTES } from '../../shared/archive/setManifest.ts';

@@ -1,6 +1,12 @@
 import { create } from 'zustand';
 import type { ProblemCode, ProblemDocument } from '../../../shared/problems.ts';
-import { type BodyInputOf, pathOf, type ResponseOf, type RouteSpec } from '../../../shared/routes/route.ts';
+import {
+  addressOf,
+  type BodyInputOf,
+  type QueryValues,
+  type ResponseOf,
+  type RouteSpec,
+} from '../../../shared/routes/route.ts';
 import type { RouteName, RouteTable } from '../../../shared/routes.ts';
 import { fetchSignedIn, readyAddress, withToken } from './ownerSession.ts';
 import { ROUTE_ADDRESSES } from './routeAddresses.ts';
@@ -51,8 +57,6 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof ApiProblem && error.document.status < 500;
 }
 
-type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
-
 export interface CallOptions<Spec extends RouteSpec> {
   params?: Record<string, string | number>;
   query?: QueryValues;
@@ -79,14 +83,9 @@ export async function call<Name extends RouteName>(
 /** Builds a route's URL from its path parameters and query. Undefined and empty values are omitted. */
 export function urlOf(
   name: RouteName,
-  { params, query = {} }: { params?: Record<string, string | number>; query?: QueryValues } = {},
+  values: { params?: Record<string, string | number>; query?: QueryValues } = {},
 ): string {
-  const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) {
-    if (value !== undefined && value !== '') search.set(key, String(value));
-  }
-  const text = search.toString();
-  return pathOf(ROUTE_ADDRESSES[name].path, params) + (text ? `?${text}` : '');
+  return addressOf(ROUTE_ADDRESSES[name].path, values);
 }
 
 /** Sends the request and throws NodeUnreachable when there is no response. */

@@ -7,33 +7,33 @@ import type {
 } from '../../../shared/ledger/fixity.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
-import { auditBlobs, auditEverything, checkDatabase } from '../../fixity/audit.ts';
+import type { NodeConfig } from '../../config.ts';
+import { auditBlobs, checkDatabase } from '../../fixity/audit.ts';
 import type { Finding } from '../../fixity/damages.ts';
 import { emptyFindings, listUnnamedBlobs } from '../../fixity/lostAndFound.ts';
 import { checkOpening } from '../../ledger/openArchive.ts';
 import { lostFiles } from '../../store/blobs/lostAndFound.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { DamagedDatabaseError } from '../../store/opening/inspectFolder.ts';
-import type { Store } from '../../store/store.ts';
 import {
-  ARCHIVE_OPTIONS,
   type Command,
   type ExitCode,
+  NODE_OPTIONS,
   openProgress,
   optionsHelp,
   print,
   printError,
 } from '../command.ts';
 import { archiveFolder, describeReleased } from '../dataFolder.ts';
+import { type NodeOptions, withArchive } from '../node/withNode.ts';
 
 const HELP = `Usage: strongroom audit [options]
 
 Checks the database of a data folder and re-hashes every stored blob. Damage and repairs are recorded in the ledger.
-Blobs that no record names are moved to lost-and-found/, and moved back when a record names them. If a node has the
-folder open, the command only reads and reports: the node records the results at its next audit.
+Blobs that no record names are moved to lost-and-found/, and moved back when a record names them. What is damaged is
+repaired from a copy that has it. If the database is damaged, the command only reads and reports.
 
-${optionsHelp(ARCHIVE_OPTIONS)}
+${optionsHelp(NODE_OPTIONS)}
 
 Exit code: 0 if everything is intact, 1 if anything is damaged, 2 if the audit could not be done.`;
 
@@ -58,14 +58,13 @@ export const audit: Command = {
   name: 'audit',
   summary: 're-hash every stored blob of a data folder',
   help: HELP,
-  async run(args): Promise<ExitCode> {
-    const { values } = parseArgs({ args, options: ARCHIVE_OPTIONS });
+  async run(args, config): Promise<ExitCode> {
+    const { values } = parseArgs({ args, options: NODE_OPTIONS });
     const folder = archiveFolder(values.data);
     // Checked before the folder is opened: a damaged database must not be written to.
     await requireAcknowledged(folder);
     const database = await checkDatabase({ folder });
-    const store = database.ok ? await openUnlessInUse(folder) : undefined;
-    const report = store ? await auditAndRecord(store, database) : await auditReadOnly(folder, database);
+    const report = database.ok ? await auditAndRecord(values, config) : await auditReadOnly(folder, database);
     const ok = database.ok && report.damaged_objects === 0;
     if (values.json) print(JSON.stringify({ ok, ...report }));
     else printReport(report);
@@ -82,23 +81,14 @@ async function requireAcknowledged(folder: string): Promise<void> {
   }
 }
 
-async function openUnlessInUse(folder: string): Promise<Store | undefined> {
-  try {
-    return (await openArchiveForWriting({ folder, clock: systemClock })).store;
-  } catch (error) {
-    if (error instanceof FolderInUseError) return undefined;
-    throw error;
-  }
-}
-
-async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<AuditReport> {
+async function auditAndRecord(options: NodeOptions, config: Partial<NodeConfig>): Promise<AuditReport> {
   const line = openLine();
   try {
-    const { restored_objects: _count, ...result }: AuditResult = await auditEverything(store, {
-      signal: new AbortController().signal,
-      progress: line.update,
-      database,
-    });
+    const { restored_objects: _count, ...result } = await withArchive(
+      options,
+      config,
+      async (node) => (await node.finished(await node.call('startAudit'), line.update)) as AuditResult,
+    );
     const damaged = result.damaged.map(({ sha256, bytes, problem, found }) => ({
       sha256,
       bytes,
@@ -108,11 +98,10 @@ async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<Au
     return { ...result, damaged, recorded: true };
   } finally {
     line.clear();
-    await store.close();
   }
 }
 
-/** Audits a folder that a node has open, or whose database is damaged. Writes nothing. */
+/** Audits a folder whose database is damaged. Writes nothing. */
 export async function auditReadOnly(folder: string, database: DatabaseCheck): Promise<AuditReport> {
   try {
     return { ...(await readBlobs(folder)), database };
@@ -169,14 +158,15 @@ function addFinding(
 }
 
 /** A progress line that is updated with totals instead of differences. */
-function openLine(): { update: (done: number, total?: number) => void; clear: () => void } {
+function openLine(): { update: (done: number, total?: number | null) => void; clear: () => void } {
   const progress = openProgress(process.stderr);
   let found = 0;
   let read = 0;
   return {
-    update: (done, total = done) => {
-      progress.found(Math.max(0, total - found));
-      found = Math.max(found, total);
+    update: (done, total) => {
+      const all = total ?? done;
+      progress.found(Math.max(0, all - found));
+      found = Math.max(found, all);
       progress.read(done - read);
       read = done;
     },
@@ -220,13 +210,11 @@ function printLost(report: AuditReport): void {
 }
 
 function printReport(report: AuditReport): void {
-  const { database, checked, bytes, damaged_objects, damaged, restored, recorded } = report;
+  const { database, checked, bytes, damaged_objects, damaged, restored } = report;
   if (!database.ok) printDatabaseFindings(database);
   for (const { sha256, problem, found } of damaged) printError(`${sha256}: ${DAMAGE_TEXT[problem](found)}.`);
   for (const sha256 of restored) print(`${sha256}: its bytes are intact again.`);
   printLost(report);
-  if (!recorded && database.ok)
-    print('A node has this folder open, so it was only read and nothing was recorded.');
   const { elsewhere_objects = 0, released_objects = 0 } = report;
   if (released_objects > 0) print(describeReleased(released_objects));
   if (elsewhere_objects > 0)

@@ -1,18 +1,11 @@
 import { parseArgs } from 'node:util';
 import {
   CITATION_FORMATS,
-  type Citation,
   type CitationFormat,
   WEB_FORMATS,
   type WebFormat,
 } from '../../../shared/archive/citation.ts';
 import { viewQuery } from '../../../shared/collection/view.ts';
-import { type CitingContext, citeAs, cite as citeWork } from '../../citations/citations.ts';
-import type { ObservationServices } from '../../citations/observations.ts';
-import { Texts } from '../../collection/derived/derived.ts';
-import { openSettings } from '../../store/settings.ts';
-import { OWNER } from '../../withholding/withholding.ts';
-import { type CollectionHere, readArchive } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -23,7 +16,8 @@ import {
   requireOne,
   UsageError,
 } from '../command.ts';
-import { DEFAULT_URL } from '../runningNode.ts';
+import { readText } from '../node/nodeClient.ts';
+import { withArchive } from '../node/withNode.ts';
 
 const FORMATS = Object.keys({ ...CITATION_FORMATS, ...WEB_FORMATS }) as (CitationFormat | WebFormat)[];
 
@@ -59,21 +53,16 @@ export const cite: Command = {
     const query = viewQuery.safeParse({ ...(source && { source }), ...(at && { at }) });
     if (!query.success)
       throw new UsageError('--source is the id of a source, --at a time such as 2026-11-20T10:14:21.000Z.');
-    const asked = { id, query: query.data, reader: OWNER };
-    const path = (more: object) =>
-      `/api/items/${encodeURIComponent(id)}/cite?${new URLSearchParams({ ...query.data, ...more }).toString()}`;
     if (values.json) {
-      const citation = await readArchive(values, config, {
-        here: (opened) => citeWork(servicesOf(opened), asked, contextOf(opened)),
-        there: async (node) => (await node.request('GET', path({}))) as Citation,
-      });
+      const citation = await withArchive(values, config, (node) =>
+        node.call('readCitation', { params: { id }, query: query.data }),
+      );
       print(JSON.stringify(citation));
       return 0;
     }
-    const text = await readArchive(values, config, {
-      here: (opened) => citeAs(servicesOf(opened), asked, contextOf(opened), format),
-      there: async (node) => (await node.download(path({ format }))).text(),
-    });
+    const text = await withArchive(values, config, async (node) =>
+      readText(await node.download('readCitation', { params: { id }, query: { ...query.data, format } })),
+    );
     printCitation(text);
     return 0;
   },
@@ -89,14 +78,4 @@ function formatOf(given = 'apa'): CitationFormat | WebFormat {
   const format = FORMATS.find((each) => each === given);
   if (format === undefined) throw new UsageError(`The formats are ${FORMATS.join(', ')}.`);
   return format;
-}
-
-function servicesOf({ store, deriver }: CollectionHere): ObservationServices {
-  return { store, texts: new Texts({ store, deriver, write: store.write }) };
-}
-
-function contextOf({ store, nodeName }: CollectionHere): CitingContext {
-  const { public_url } = openSettings(store).current;
-  const printedOrigin = public_url === '' ? undefined : new URL(public_url).origin;
-  return { origin: printedOrigin ?? DEFAULT_URL, publisher: nodeName, printedOrigin };
 }

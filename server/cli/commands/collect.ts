@@ -2,10 +2,9 @@ import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { CollectionResult } from '../../../shared/collection/collection.ts';
-import type { Event, EventType } from '../../../shared/collection/event.ts';
+import type { EventType } from '../../../shared/collection/event.ts';
 import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import {
-  type CaptureMode,
   LIST_MEDIA_TYPES,
   type ListFormat,
   MAX_LIST_BYTES,
@@ -13,12 +12,7 @@ import {
   type WatchedSource,
 } from '../../../shared/collection/source.ts';
 import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
-import type { Job } from '../../../shared/node/job.ts';
-import { listWatchedSources } from '../../collection/sources/sources.ts';
-import { readEvent } from '../../collection/timeline/events.ts';
-import type { NodeConfig } from '../../config.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
-import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -29,8 +23,8 @@ import {
   printError,
   UsageError,
 } from '../command.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { finishedJob, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import type { NodeClient } from '../node/nodeClient.ts';
+import { withArchive, withNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   list: { type: 'string', value: 'FILE', help: 'add the sources of a list' },
@@ -78,8 +72,9 @@ export const watch: Command = {
       throw new UsageError('Name the URLs of the sources, or one list with --list.');
     const { form, bytes } = values.list === undefined ? asList(positionals) : await readList(values.list);
     const capture = values.page ? 'page' : 'object';
-    const imported = await withCollector(values, config, (collector) =>
-      collector.importSources(form, bytes, capture),
+    const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
+    const { json: imported } = await withNode(values, config, (node) =>
+      node.send('importSources', { query: { capture }, type, chunks: [bytes] }),
     );
     if (values.json) print(JSON.stringify(imported));
     else printResult(imported);
@@ -157,23 +152,24 @@ export const check: Command = {
   help: CHECK_HELP,
   async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
-    archiveFolder(values.data);
-    const { result, findings } = await withCollector(values, config, checkAll);
+    const { result, findings } = await withArchive(values, config, checkAll);
     if (values.json) print(JSON.stringify({ ...result, sources: findings }));
     else printFindings(result, findings);
     return result.failed > 0 || result.observer_offline ? 1 : 0;
   },
 };
 
-async function checkAll(collector: Collector): Promise<{ result: CollectionResult; findings: Finding[] }> {
-  const before = new Map((await collector.sources()).map(({ id, last_checked_at }) => [id, last_checked_at]));
-  const result = await collector.collect();
+async function checkAll(node: NodeClient): Promise<{ result: CollectionResult; findings: Finding[] }> {
+  const before = new Map(
+    (await watchedSources(node)).map(({ id, last_checked_at }) => [id, last_checked_at]),
+  );
+  const result = (await node.finished(await node.call('collect'))) as CollectionResult;
   const events = new Map<string, EventType[]>();
   for (const id of result.events) {
-    const { source, event_type } = await collector.event(id);
+    const { source, event_type } = await node.call('readEvent', { params: { id } });
     events.set(source.id, [...(events.get(source.id) ?? []), event_type]);
   }
-  const checked = (await collector.sources()).filter(
+  const checked = (await watchedSources(node)).filter(
     ({ id, last_checked_at }) => last_checked_at !== (before.get(id) ?? null),
   );
   return {
@@ -205,61 +201,9 @@ function printFindings(result: CollectionResult, findings: readonly Finding[]): 
   );
 }
 
-/** The collector of a data folder: opened by this process, or the one of the node that has the folder open. */
-interface Collector {
-  importSources(
-    form: ListFormat,
-    bytes: Uint8Array<ArrayBuffer>,
-    capture: CaptureMode,
-  ): Promise<SourceImport>;
-  /** Checks all sources that are not paused; resolves when the round is finished. */
-  collect(): Promise<CollectionResult>;
-  /** Every watched source. */
-  sources(): Promise<WatchedSource[]>;
-  event(id: number): Promise<Event>;
-}
-
-/** @throws Error if a node has the folder open and cannot be reached */
-function withCollector<Result>(
-  options: NodeOptions,
-  config: Partial<NodeConfig>,
-  work: (collector: Collector) => Promise<Result>,
-): Promise<Result> {
-  return hereOrThere(options, config, {
-    here: (opened) => work(collectorHere(opened)),
-    there: (node) => work(remoteCollector(node)),
-  });
-}
-
-function collectorHere({ store, collection }: CollectionHere): Collector {
-  return {
-    importSources: (form, bytes, capture) => collection.importSources(form, bytes, capture),
-    collect: () => collection.startRound(undefined).finished,
-    sources: () => allPages(async (page) => listWatchedSources(store, { ...page, sort: '-added' }).items),
-    event: async (id) => readEvent(store, String(id)),
-  };
-}
-
-function remoteCollector(node: RunningNode): Collector {
-  return {
-    async importSources(form, bytes, capture) {
-      const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
-      return (await node.request('POST', `/manage/sources/import?capture=${capture}`, {
-        type,
-        bytes,
-      })) as SourceImport;
-    },
-    async collect() {
-      const job = (await node.request('POST', '/manage/collections')) as Job;
-      return (await finishedJob(node, job)) as CollectionResult;
-    },
-    sources: () =>
-      allPages(async ({ limit, offset }) => {
-        const page = await node.request('GET', `/manage/sources?limit=${limit}&offset=${offset}`);
-        return (page as { items: WatchedSource[] }).items;
-      }),
-    event: async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
-  };
+/** Every watched source. */
+function watchedSources(node: NodeClient): Promise<WatchedSource[]> {
+  return allPages(async (page) => (await node.call('listWatchedSources', { query: page })).items);
 }
 
 async function allPages<Item>(

@@ -1,21 +1,14 @@
 import { parseArgs } from 'node:util';
+import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
 import {
   type Copy,
-  type CopyChange,
   type CopySync,
   copyChangeSchema,
   copyKeySchema,
   type LostCopy,
-  type NewCopy,
 } from '../../../shared/node/copy.ts';
-import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
 import { placeOf } from '../../copies/targets/openTarget.ts';
-import { Jobs } from '../../runtime/jobs.ts';
-import { createLog } from '../../runtime/log.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openSettings } from '../../store/settings.ts';
 import {
   askPassphrase,
   type Command,
@@ -24,15 +17,14 @@ import {
   optionsHelp,
   PASSPHRASE_HELP,
   print,
-  printError,
   requireConfirmation,
   TARGET_HELP,
   TARGET_OPTIONS,
   targetOf,
   UsageError,
 } from '../command.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { connectToNode, jsonContent, type NodeOptions, type RunningNode } from '../runningNode.ts';
+import type { NodeClient } from '../node/nodeClient.ts';
+import { withArchive } from '../node/withNode.ts';
 
 const OPTIONS = {
   key: {
@@ -79,22 +71,11 @@ ${optionsHelp(OPTIONS)}
 
 Exit code: 0 if the copy is up to date or was marked as lost, 2 if it could not be written.`;
 
-/** What the command needs of a node, or of an archive that it opened itself. */
-interface CopyClient {
-  list(): Promise<Copy[]>;
-  add(copy: NewCopy): Promise<Copy>;
-  change(id: string, change: CopyChange): Promise<Copy>;
-  sync(id: string): Promise<CopySync>;
-  keepKey(id: string, passphrase: string): Promise<unknown>;
-  markLost(id: string): Promise<LostCopy>;
-  close(): Promise<void>;
-}
-
 export const copy: Command = {
   name: 'copy',
   summary: 'bring a second copy of the archive up to date, in a folder or a bucket',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const target = targetOf(positionals);
     const { endpoint, region } = values;
@@ -102,9 +83,8 @@ export const copy: Command = {
       ? copyKeySchema.safeParse({ passphrase: await askPassphrase({ isNew: true }) })
       : undefined;
     if (passphrase?.success === false) throw new UsageError('The passphrase needs at least 12 characters.');
-    const client = await openClient(values);
-    try {
-      const copies = await client.list();
+    return withArchive(values, config, async (node): Promise<ExitCode> => {
+      const { items: copies } = await node.call('listCopies', { query: { limit: MAX_LIST_LIMIT } });
       const places = await Promise.all(copies.map(placeOf));
       const named = await placeOf({ target });
       const known = copies.find(
@@ -115,25 +95,24 @@ export const copy: Command = {
         ...((values.pages || values['public-url']) && { pages: true }),
         ...(values['public-url'] && { public_url: publicUrlOf(values['public-url']) }),
       };
-      if (values['mark-lost']) return await markLost(client, known, { ...values, target });
+      if (values['mark-lost']) return markLost(node, known, { ...values, target });
       const every = values.every && { every_minutes: minutesOf(values.every) };
       const chosen = { ...pages, ...every };
-      const { id } = known ?? (await client.add({ ...place, ...chosen }));
-      if (known && Object.keys(chosen).length > 0) await client.change(id, chosen);
-      const sent = await client.sync(id);
-      if (passphrase) await client.keepKey(id, passphrase.data.passphrase);
+      const { id } = known ?? (await node.call('addCopy', { body: { ...place, ...chosen } }));
+      const params = { id };
+      if (known && Object.keys(chosen).length > 0) await node.call('changeCopy', { params, body: chosen });
+      const sent = (await node.finished(await node.call('syncCopy', { params }))) as CopySync;
+      if (passphrase) await node.call('keepKeyInCopy', { params, body: passphrase.data });
       if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
       else for (const sentence of describe(target, sent)) print(sentence);
       return 0;
-    } finally {
-      await client.close();
-    }
+    });
   },
 };
 
 /** Marks a copy as lost, after the owner has confirmed it. @throws UsageError; the node's problems */
 async function markLost(
-  client: CopyClient,
+  node: NodeClient,
   known: Copy | undefined,
   { target, json, yes }: { target: string; json: boolean; yes: boolean },
 ): Promise<ExitCode> {
@@ -142,7 +121,8 @@ async function markLost(
     await requireConfirmation(
       `The objects that only the copy in ${target} holds are recorded as lost, and the copy is forgotten.`,
     );
-  const lost = await client.markLost(known.id);
+  const marked = await node.call('markCopyLost', { params: { id: known.id } });
+  const lost = (await node.finished(marked)) as LostCopy;
   const { objects, bytes, restored } = lost;
   if (json) print(JSON.stringify({ ok: true, id: known.id, target, ...lost }));
   else {
@@ -159,58 +139,6 @@ function minutesOf(text: string): number {
   const minutes = copyChangeSchema.shape.every_minutes.safeParse(Number(text));
   if (minutes.data) return minutes.data;
   throw new UsageError('--every: enter a number of minutes from 1 to 43200.');
-}
-
-/** @throws Error if a node has the folder open and cannot be reached */
-async function openClient(values: NodeOptions): Promise<CopyClient> {
-  try {
-    return await openInProcess(archiveFolder(values.data));
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    return remoteClient(await connectToNode(values));
-  }
-}
-
-function remoteClient(node: RunningNode): CopyClient {
-  return {
-    list: async () => ((await node.request('GET', '/manage/copies?limit=500')) as { items: Copy[] }).items,
-    add: async (added) => (await node.request('POST', '/manage/copies', jsonContent(added))) as Copy,
-    keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, jsonContent({ passphrase })),
-    change: async (id, change) =>
-      (await node.request('PATCH', `/manage/copies/${id}`, jsonContent(change))) as Copy,
-    sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
-    markLost: async (id) =>
-      (await node.request('POST', `/manage/copies/${id}/mark-lost?wait=true`)) as LostCopy,
-    close: async () => {},
-  };
-}
-
-async function openInProcess(folder: string): Promise<CopyClient> {
-  const warn = (_: object, sentence: string) => printError(sentence);
-  const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock, warn });
-  // Loaded here, so that the list of commands does not wait for it.
-  const { openCopies } = await import('../../copies/copies.ts');
-  const { Deriver } = await import('../../collection/derived/process/deriver.ts');
-  const jobs = new Jobs(systemClock, store.randomHex);
-  const log = createLog('silent');
-  const deriver = new Deriver(log, undefined, store.blobs);
-  const settings = openSettings(store);
-  const { copies, offloading } = openCopies({ store, checkpoints, settings, jobs, log }, deriver);
-  return {
-    list: () => copies.list(),
-    add: (added) => copies.add(added),
-    change: (id, change) => copies.change(id, change),
-    sync: (id) => copies.sync(id).finished,
-    keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
-    markLost: (id) => copies.markLost(id).finished,
-    close: async () => {
-      copies.close();
-      await jobs.close();
-      offloading.close();
-      await deriver.close();
-      await store.close();
-    },
-  };
 }
 
 /** @throws UsageError */

@@ -2,17 +2,11 @@ import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { FileDiff, Hunk, JsonChange, TableParts, TableRow } from '../../../shared/collection/diff.ts';
 import { diffSummary } from '../../../shared/collection/diffSummary.ts';
-import type { Event } from '../../../shared/collection/event.ts';
-import type { PageCapture } from '../../../shared/collection/page.ts';
 import { isDigest, pageIdSchema } from '../../../shared/values/digest.ts';
 import { Deriver } from '../../collection/derived/process/deriver.ts';
-import { FileDiffs } from '../../collection/diff/diffs.ts';
 import { compareLocalFiles } from '../../collection/diff/localFiles.ts';
-import { requirePage } from '../../collection/pages/readPages.ts';
-import { readEvent } from '../../collection/timeline/events.ts';
 import type { NodeConfig } from '../../config.ts';
 import { createLog } from '../../runtime/log.ts';
-import { readArchive } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -22,7 +16,8 @@ import {
   print,
   UsageError,
 } from '../command.ts';
-import type { NodeOptions } from '../runningNode.ts';
+import type { NodeClient } from '../node/nodeClient.ts';
+import { type NodeOptions, withArchive } from '../node/withNode.ts';
 
 const HELP = `Usage: strongroom diff A B [options]
 
@@ -79,44 +74,25 @@ function compareVersions(
   options: NodeOptions,
   config: Partial<NodeConfig>,
 ): Promise<FileDiff> {
-  return readArchive(options, config, {
-    here: async ({ store, deriver }) => {
-      const digestOf = versionReader(
-        async (id) => readEvent(store, id),
-        async (id) => requirePage(store, id),
-      );
-      return new FileDiffs(store, deriver).compareObjects(await digestOf(from), await digestOf(to));
-    },
-    there: async (node) => {
-      const digestOf = versionReader(
-        async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
-        async (id) => (await node.request('GET', `/archive/pages/${id}`)) as PageCapture,
-      );
-      const query = new URLSearchParams({ from: await digestOf(from), to: await digestOf(to) });
-      return (await node.request('GET', `/manage/diff?${query.toString()}`)) as FileDiff;
-    },
+  return withArchive(options, config, async (node) => {
+    const query = { from: await digestOf(node, from), to: await digestOf(node, to) };
+    return node.call('compareObjects', { query });
   });
 }
 
 /** The number of an event. */
 const EVENT = /^[1-9]\d{0,14}$/;
 
-/** Returns a function that finds the digest of the version that was named. */
-function versionReader(
-  eventOf: (id: string) => Promise<Event>,
-  pageOf: (id: string) => Promise<PageCapture>,
-): (named: string) => Promise<string> {
-  return async (named) => {
-    if (isDigest(named)) return named;
-    if (pageIdSchema.safeParse(named).success) return (await pageOf(named)).text;
-    if (!EVENT.test(named))
-      throw new UsageError(
-        `${escapeForTerminal(named)} is not a digest, an event, a page capture or a file.`,
-      );
-    const { sha256 } = await eventOf(named);
-    if (sha256 === null) throw new UsageError(`Event ${named} has no version: nothing was retrieved.`);
-    return sha256;
-  };
+/** Returns the digest of the version that was named. */
+async function digestOf(node: NodeClient, named: string): Promise<string> {
+  if (isDigest(named)) return named;
+  if (pageIdSchema.safeParse(named).success)
+    return (await node.call('readPage', { params: { id: named } })).text;
+  if (!EVENT.test(named))
+    throw new UsageError(`${escapeForTerminal(named)} is not a digest, an event, a page capture or a file.`);
+  const { sha256 } = await node.call('readEvent', { params: { id: named } });
+  if (sha256 === null) throw new UsageError(`Event ${named} has no version: nothing was retrieved.`);
+  return sha256;
 }
 
 function linesOf(found: FileDiff): string[] {

@@ -1,13 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../../shared/values/clock.ts';
-import { errorCode } from '../../../shared/values/errorCode.ts';
-import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
-import { ExportError, exportArchive, saveWhole } from '../../dump/exportArchive.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import { ExportError, saveWhole } from '../../dump/exportArchive.ts';
 import {
   type Command,
   type ExitCode,
@@ -17,8 +11,8 @@ import {
   printError,
   UsageError,
 } from '../command.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
+import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
+import { withArchive } from '../node/withNode.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -45,18 +39,17 @@ export const exportFile: Command = {
   name: 'export',
   summary: 'write the entire archive (dump and blobs) to one file',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: OPTIONS });
-    const folder = archiveFolder(values.data);
     const file = resolve(values.out);
     if (existsSync(file)) throw new UsageError(`${file} already exists; choose another name with --out.`);
     try {
-      const written = await exportHereOrByNode({ ...values, data: folder }, file);
+      const written = await withArchive(values, config, (node) => saveExport(node, file));
       if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
       else print(`${file} was written: the dump and ${written.blobs} blobs of ${written.bytes} bytes.`);
       return 0;
     } catch (error) {
-      if (!(error instanceof ExportError)) throw error;
+      if (!isBlobMissing(error)) throw error;
       if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
       else printError(error.message);
       return 1;
@@ -64,39 +57,24 @@ export const exportFile: Command = {
   },
 };
 
+/** Whether bytes of the archive are missing, damaged, or in a copy that cannot be read. */
+function isBlobMissing(error: unknown): error is Error {
+  return (
+    error instanceof ExportError || (error instanceof RefusedByNodeError && error.code === 'copy_unreachable')
+  );
+}
+
 interface Written {
   blobs: number;
   bytes: number;
 }
 
-/** Exports in this process, or through the node that has the folder open. */
-async function exportHereOrByNode(options: NodeOptions, file: string): Promise<Written> {
-  try {
-    return await exportHere(options.data, file);
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    return exportByNode(options, file);
-  }
-}
-
-async function exportHere(folder: string, file: string): Promise<Written> {
-  const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock });
-  try {
-    // Loaded here, so that the list of commands does not wait for it.
-    const { CopyReader } = await import('../../copies/offload/copyReader.ts');
-    const archive = { folder, clock: systemClock, checkpoints };
-    return await exportArchive(archive, file, (opened) => new CopyReader(opened));
-  } finally {
-    await store.close();
-  }
-}
-
-async function exportByNode(options: NodeOptions, file: string): Promise<Written> {
-  const node = await connectToNode(options);
-  const { headers, body } = await node.download('/manage/archive.zip');
-  const [, blobs, bytes] = /^blobs=(\d+), bytes=(\d+)$/.exec(headers.get('Strongroom-Export') ?? '') ?? [];
-  if (!body || blobs === undefined) throw new RefusedByNodeError('The node sent no archive.', undefined);
-  const received = Readable.fromWeb(body as ReadableStream<Uint8Array>);
+/** Saves the archive that the node sends. @throws ExportError */
+async function saveExport(node: NodeClient, file: string): Promise<Written> {
+  const received = await node.download('readArchive');
+  const counts = String(received.headers['strongroom-export'] ?? '');
+  const [, blobs, bytes] = /^blobs=(\d+), bytes=(\d+)$/.exec(counts) ?? [];
+  if (blobs === undefined) throw new RefusedByNodeError('The node sent no archive.', undefined);
   let isBroken = false;
   received.once('error', () => {
     isBroken = true;
@@ -104,7 +82,7 @@ async function exportByNode(options: NodeOptions, file: string): Promise<Written
   try {
     await saveWhole(received, file);
   } catch (error) {
-    if (!isBroken || errorCode(error) !== undefined) throw error;
+    if (!isBroken) throw error;
     throw new ExportError(
       'The node stopped the export: a blob is missing or damaged, or in a copy that cannot be read, or the node was closed. Nothing was written. Run “strongroom audit”.',
     );

@@ -5,14 +5,8 @@ import {
   type PlannedImport,
   type RecordImport,
 } from '../../../shared/archive/recordImport.ts';
-import type { Job } from '../../../shared/node/job.ts';
 import { writtenDoi } from '../../../shared/values/doi.ts';
-import { Drafts } from '../../archive/drafts/drafts.ts';
 import type { NodeConfig } from '../../config.ts';
-import { Imports } from '../../repositories/importRecord.ts';
-import { createLog } from '../../runtime/log.ts';
-import { openSettings } from '../../store/settings.ts';
-import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -23,7 +17,7 @@ import {
   requireOne,
   UsageError,
 } from '../command.ts';
-import { finishedJob, jsonContent, type NodeOptions } from '../runningNode.ts';
+import { type NodeOptions, withNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   'dry-run': { type: 'boolean', default: false, help: 'list what would come, and fetch no files' },
@@ -70,32 +64,16 @@ function requestOf(named: string): ImportRequest {
   return data;
 }
 
-/** Imports in this process, or by the node that has the data folder open. */
 function getRecord(
-  request: ImportRequest,
+  body: ImportRequest,
   isDryRun: boolean,
   options: NodeOptions,
   config: Partial<NodeConfig>,
 ): Promise<RecordImport | PlannedImport> {
-  return hereOrThere<RecordImport | PlannedImport>(options, config, {
-    here: (opened) => {
-      const imports = importsOf(opened);
-      return isDryRun ? imports.plan(request) : imports.start(request).finished;
-    },
-    there: async (node) => {
-      const path = `/manage/import?dry_run=${isDryRun}`;
-      const answer = await node.request('POST', path, jsonContent(request));
-      return isDryRun
-        ? (answer as PlannedImport)
-        : ((await finishedJob(node, answer as Job)) as RecordImport);
-    },
+  return withNode(options, config, async (node) => {
+    const answer = await node.call('importRecord', { query: { dry_run: isDryRun }, body });
+    return (isDryRun ? answer : await node.finished(answer)) as RecordImport | PlannedImport;
   });
-}
-
-function importsOf({ store, jobs, collection: { requests } }: CollectionHere): Imports {
-  const settings = openSettings(store);
-  const drafts = new Drafts({ store, settings, jobs, log: createLog('silent') });
-  return new Imports({ store, drafts, requests, jobs, settings: () => settings.current });
 }
 
 function printResult({ draft, title, doi, url, files, warnings }: RecordImport | PlannedImport): void {

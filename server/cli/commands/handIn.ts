@@ -1,11 +1,10 @@
-import { createReadStream, openAsBlob } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type HandIn, type HandInFields, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
+import { type HandIn, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
 import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
 import { kindOf } from '../../collection/handedIn/handedIn.ts';
 import type { NodeConfig } from '../../config.ts';
-import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -16,7 +15,7 @@ import {
   requireOne,
   UsageError,
 } from '../command.ts';
-import type { NodeOptions } from '../runningNode.ts';
+import { type NodeOptions, withNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   url: {
@@ -74,7 +73,7 @@ export const handIn: Command = {
   },
 };
 
-/** Hands a file in, in this process or at the node that has the data folder open. */
+/** Hands a file in. @throws UsageError */
 async function handInOne(
   file: string,
   said: Record<string, string>,
@@ -83,25 +82,11 @@ async function handInOne(
 ): Promise<HandIn> {
   const checked = handInFieldsSchema.safeParse(said);
   if (!checked.success) throw new UsageError(checked.error.issues[0]?.message ?? 'An option is not valid.');
-  return hereOrThere(options, config, {
-    here: (opened) => handInHere(opened, file, checked.data),
-    there: async (node) => {
-      const { mediaType } = await kindOf({ file, mediaType: undefined, name: basename(file) });
-      const path = `/manage/handed-in?${new URLSearchParams(said).toString()}`;
-      return (await node.request('POST', path, { type: mediaType, bytes: await openAsBlob(file) })) as HandIn;
-    },
+  const { mediaType: type } = await kindOf({ file, mediaType: undefined, name: basename(file) });
+  return withNode(options, config, async (node) => {
+    const { json } = await node.send('handIn', { query: said, type, chunks: createReadStream(file) });
+    return json;
   });
-}
-
-async function handInHere(
-  { nodeName, collection: { handedIn: pages } }: CollectionHere,
-  file: string,
-  fields: HandInFields,
-): Promise<HandIn> {
-  pages.requireRoom(0);
-  const staged = await pages.receive(createReadStream(file));
-  const received = { staged, mediaType: undefined, name: basename(file) };
-  return (await pages.handIn(received, fields, nodeName)).handIn;
 }
 
 function printHandIn({ id, url, file, document, parts, withheld }: HandIn): void {

@@ -1,25 +1,19 @@
-import { createReadStream, openAsBlob } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type CaptureResult, observerSchema } from '../../../shared/collection/captures.ts';
 import { ADD_EARLIER_KEY } from '../../../shared/findings/finding.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
-import type { Job } from '../../../shared/node/job.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { addPack } from '../../archive/packs/addPack.ts';
-import { stagePackFile } from '../../archive/packs/file/readPackFile.ts';
-import { describeCaptureFile, importCaptureFile } from '../../collection/captures/captures.ts';
+import { describeCaptureFile } from '../../collection/captures/captures.ts';
 import type { FileDescription } from '../../collection/captures/warc/readWarcFile.ts';
-import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
-import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
+import type { NodeConfig } from '../../config.ts';
 import type { DumpHead } from '../../dump/checkDump.ts';
 import { DumpError } from '../../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../../dump/importArchive.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { openSettings } from '../../store/settings.ts';
 import { hasMember } from '../../zip/openZip.ts';
 import {
   type Command,
@@ -32,13 +26,8 @@ import {
   UsageError,
 } from '../command.ts';
 import { requireEmpty } from '../dataFolder.ts';
-import {
-  connectToNode,
-  finishedJob,
-  type NodeOptions,
-  RefusedByNodeError,
-  type RunningNode,
-} from '../runningNode.ts';
+import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
+import { type NodeOptions, withNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -82,14 +71,13 @@ export const importFiles: Command = {
   name: 'import',
   summary: 'import pack files, captures, a dump or an exported archive',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     if (positionals.length === 0) throw new UsageError('Name the files to import.');
-    const folder = resolve(values.data);
     const observer = values.observer === undefined ? undefined : requireObserver(values.observer);
     let refused = 0;
     for (const file of positionals) {
-      const imported = await importFile({ ...values, data: folder }, file, observer);
+      const imported = await importFile(values, config, file, observer);
       if (!imported.ok) refused += 1;
       if (values.json) print(JSON.stringify(imported));
       else
@@ -103,33 +91,19 @@ export const importFiles: Command = {
 
 async function importFile(
   options: NodeOptions,
+  config: Partial<NodeConfig>,
   file: string,
   observer: string | undefined,
 ): Promise<Imported> {
-  const folder = options.data;
+  const folder = resolve(options.data);
+  const byNode = (work: (node: NodeClient) => Promise<Imported>) => withNode(options, config, work);
   try {
     const beginning = await beginningOf(file);
-    if (isCaptureFile(beginning)) {
-      return await hereOrByNode(
-        options,
-        () => importCaptures(folder, file, observer),
-        (node) => sendCaptures(node, file, observer),
-      );
-    }
+    if (isCaptureFile(beginning)) return await byNode((node) => importCaptures(node, file, observer));
     if (beginning.toString('latin1', 0, 2) === 'PK') {
       if (await isArchiveFile(file)) return await importArchiveFile(folder, file);
-      if (await isPackage(file)) {
-        return await hereOrByNode(
-          options,
-          () => importCaptures(folder, file, observer),
-          (node) => sendCaptures(node, file, observer),
-        );
-      }
-      return await hereOrByNode(
-        options,
-        () => importPackFile(folder, file),
-        (node) => sendPackFile(node, file),
-      );
+      if (await isPackage(file)) return await byNode((node) => importCaptures(node, file, observer));
+      return await byNode((node) => importPackFile(node, file));
     }
     if (beginning[0] !== DUMP_BEGINS_WITH)
       return {
@@ -147,20 +121,6 @@ async function importFile(
       return { file, ok: false, code: error.code, sentence: error.message };
     if (error instanceof DumpError) return { file, ok: false, sentence: error.message, line: error.line };
     throw error;
-  }
-}
-
-/** Imports in this process, or through the node that has the folder open. */
-async function hereOrByNode(
-  options: NodeOptions,
-  here: () => Promise<Imported>,
-  byNode: (node: RunningNode) => Promise<Imported>,
-): Promise<Imported> {
-  try {
-    return await here();
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
-    return byNode(await connectToNode(options));
   }
 }
 
@@ -190,26 +150,11 @@ async function importArchiveFile(folder: string, file: string): Promise<Imported
   return { file, ok: true, kind: 'archive', ...importedDump(imported, head) };
 }
 
-async function importPackFile(folder: string, file: string): Promise<Imported> {
-  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
-  try {
-    const staged = await stagePackFile(store.blobs, createReadStream(file));
-    const { id, created } = await addPack(store, staged);
-    return importedPack(file, id, created);
-  } finally {
-    await store.close();
-  }
-}
-
-async function sendPackFile(node: RunningNode, file: string): Promise<Imported> {
-  const bytes = await openAsBlob(file);
-  const { status, json } = await node.send('POST', '/api/packs', { type: 'application/zip', bytes });
-  return importedPack(file, (json as { id: string }).id, status === 201);
-}
-
-function importedPack(file: string, id: string, created: boolean): Imported {
-  const sentence = created ? `added as ${id}.` : `${id} is already in the archive.`;
-  return { file, ok: true, kind: 'pack', id, sentence };
+async function importPackFile(node: NodeClient, file: string): Promise<Imported> {
+  const chunks = createReadStream(file);
+  const { json, isNew } = await node.send('addPack', { type: 'application/zip', chunks });
+  const sentence = isNew ? `added as ${json.id}.` : `${json.id} is already in the archive.`;
+  return { file, ok: true, kind: 'pack', id: json.id, sentence };
 }
 
 /** A dump begins with the object of its header. */
@@ -256,51 +201,22 @@ export function requireObserver(name: string): string {
 }
 
 /**
- * Imports a WARC file or a WACZ package into a data folder that no node has open. If the file is damaged, the captures before the damage
- * are imported and `refused` reports it.
+ * Imports a WARC file or a WACZ package. If the file is damaged, the captures before the damage are imported and `refused`
+ * reports it.
  *
  * @param requested the observer's name; undefined to take it from the file
- * @throws Problem `invalid_capture`; FolderInUseError
+ * @throws Problem, RefusedByNodeError `invalid_capture`
  */
-export async function importCaptures(
-  folder: string,
-  file: string,
-  requested: string | undefined,
-): Promise<ImportedCaptures> {
-  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
-  try {
-    const settingsStore = openSettings(store);
-    const settings = () => settingsStore.current;
-    let observer = requested ?? '';
-    const result = await importCaptureFile(
-      { store, receiver: new ObjectReceiver(store, settings), settings },
-      file,
-      {
-        observer: (description) => (observer ||= observerOf(description, file)),
-        signal: new AbortController().signal,
-      },
-    );
-    return importedCaptures(file, observer, result);
-  } finally {
-    await store.close();
-  }
-}
-
-/** Sends a WARC file or a WACZ package to the node that has the data folder open, and waits until it is imported. */
-async function sendCaptures(
-  node: RunningNode,
+async function importCaptures(
+  node: NodeClient,
   file: string,
   requested: string | undefined,
 ): Promise<ImportedCaptures> {
   const observer = requested ?? observerOf(await describeCaptureFile(file, MAX_CAPTURE_FILE_BYTES), file);
-  const path = `/manage/captures?wait=false&observer=${encodeURIComponent(observer)}`;
-  const bytes = await openAsBlob(file);
-  const job = (await node.request('POST', path, { type: 'application/warc', bytes })) as Job;
-  const result = (await finishedJob(node, job)) as CaptureResult;
-  return importedCaptures(file, observer, result);
-}
-
-function importedCaptures(file: string, observer: string, result: CaptureResult): ImportedCaptures {
+  const query = { wait: false, observer };
+  const chunks = createReadStream(file);
+  const { json: job } = await node.send('importCaptures', { query, type: 'application/warc', chunks });
+  const result = (await node.finished(job)) as CaptureResult;
   const ok = !result.refused.some(({ reason }) => reason === 'damaged' || reason === 'file_too_large');
   return { file, ok, kind: 'captures', observer, sentence: summaryOf(result, observer), ...result };
 }

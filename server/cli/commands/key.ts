@@ -16,7 +16,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
-import { connectToNode } from '../runningNode.ts';
+import { connectToNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   renew: {
@@ -98,10 +98,7 @@ export const signIn: Command = {
   async run(args): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
     const node = await connectToNode(values);
-    const link = (await node.request('POST', '/manage/sign-in-links')) as {
-      url: string;
-      public_url?: string;
-    };
+    const link = await node.call('createSignInLink');
     print(values.json ? JSON.stringify(link) : Object.values(link).join('\n'));
     return 0;
   },

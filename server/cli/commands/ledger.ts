@@ -1,24 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { LedgerVerification, Stamping } from '../../../shared/ledger/ledger.ts';
-import { Problem } from '../../../shared/problems.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { isPrivateAddress, systemLookup } from '../../collection/fetch/connect.ts';
-import { createPost } from '../../collection/fetch/post.ts';
-import { openArchiveForWriting } from '../../collection/record/coverRetrievals.ts';
+import type { NodeConfig } from '../../config.ts';
 import {
   type CheckpointComparison,
   compareCheckpoint,
   detectRollback,
   readKnownState,
 } from '../../ledger/detectRollback.ts';
-import { Timestamps } from '../../ledger/timestamps/timestamps.ts';
 import { databaseFile, isMissing } from '../../store/files.ts';
-import { FolderInUseError } from '../../store/opening/folderLock.ts';
 import { requireTables, withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
-import { openSettings } from '../../store/settings.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import {
   type Command,
@@ -31,7 +24,8 @@ import {
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
-import { connectToNode, type NodeOptions, RefusedByNodeError } from '../runningNode.ts';
+import { RefusedByNodeError } from '../node/nodeClient.ts';
+import { type NodeOptions, withArchive } from '../node/withNode.ts';
 
 const OPTIONS = {
   ...NODE_OPTIONS,
@@ -60,13 +54,13 @@ export const ledger: Command = {
   name: 'ledger',
   summary: 'verify the ledger, or have it timestamped',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const subcommand = positionals.join(' ');
     if (subcommand !== 'verify' && subcommand !== 'timestamp')
       throw new UsageError('The subcommands are “verify” and “timestamp”.');
     const folder = archiveFolder(values.data);
-    if (subcommand === 'timestamp') return timestampLedger(values);
+    if (subcommand === 'timestamp') return timestampLedger(values, config);
     await requireTables(folder);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(
@@ -143,41 +137,21 @@ function printResult(
   if (kept.sentence !== null) printError(kept.sentence);
 }
 
-/** Runs `strongroom ledger timestamp`: asks every authority now, through the node that has the folder open if there is one. */
-async function timestampLedger(options: NodeOptions & { json: boolean }): Promise<ExitCode> {
-  let result: Stamping;
+/** Runs `strongroom ledger timestamp`: asks every authority now. */
+async function timestampLedger(
+  options: NodeOptions & { json: boolean },
+  config: Partial<NodeConfig>,
+): Promise<ExitCode> {
   try {
-    result = await stampAlone(resolve(options.data)).catch((error: unknown) => {
-      if (error instanceof FolderInUseError) return stampByNode(options);
-      throw error;
-    });
+    const result = await withArchive(options, config, (node) => node.call('requestTimestamps'));
+    if (options.json) print(JSON.stringify(result));
+    else printTimestamps(result);
+    return result.failed.length === 0 ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof Problem || error instanceof RefusedByNodeError)) throw error;
+    if (!(error instanceof RefusedByNodeError)) throw error;
     printError(escapeForTerminal(error.message));
     return 1;
   }
-  if (options.json) print(JSON.stringify(result));
-  else printTimestamps(result);
-  return result.failed.length === 0 ? 0 : 1;
-}
-
-async function stampAlone(folder: string): Promise<Stamping> {
-  const { store, checkpoints } = await openArchiveForWriting({ folder, clock: systemClock });
-  try {
-    const settings = openSettings(store);
-    const post = createPost(
-      { clock: systemClock, lookup: systemLookup, isPrivateAddress },
-      () => settings.current,
-    );
-    return await new Timestamps({ store, checkpoints, settings, post, warn: () => {} }).stampNow();
-  } finally {
-    await store.close();
-  }
-}
-
-async function stampByNode(options: NodeOptions): Promise<Stamping> {
-  const node = await connectToNode(options);
-  return (await node.request('POST', '/manage/timestamps')) as Stamping;
 }
 
 function printTimestamps({ items, failed }: Stamping): void {

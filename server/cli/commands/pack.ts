@@ -23,8 +23,8 @@ import {
   requireOne,
   UsageError,
 } from '../command.ts';
+import { withNode } from '../node/withNode.ts';
 import { type PublishedFolder, publishFolder } from '../publishing/publishFolder.ts';
-import { connectToNode } from '../runningNode.ts';
 
 const SMALLEST_RECORD = JSON.stringify({
   pack_format: PACK_FORMAT,
@@ -140,7 +140,7 @@ const PUBLISH_OPTIONS = {
 
 const PUBLISH_HELP = `Usage: strongroom publish DIR [options]
 
-Publishes a folder through the running node. A folder of at most 50 MB and 5,000 files becomes a pack. A larger one becomes a
+Publishes a folder. A folder of at most 50 MB and 5,000 files becomes a pack. A larger one becomes a
 set: packs of at most 50 MB each, and a manifest that lists the files. The manifest is published last; before it, nothing is
 listed.
 
@@ -158,7 +158,7 @@ export const publish: Command = {
   name: 'publish',
   summary: 'publish a folder as a pack, or as a set if it has more than 50 MB',
   help: PUBLISH_HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: PUBLISH_OPTIONS });
     const folder = requireOne(positionals, 'Name the one folder to publish.');
     if (!(await isFolder(folder))) throw new UsageError(`${escapeForTerminal(folder)} is not a folder.`);
@@ -170,21 +170,22 @@ export const publish: Command = {
     try {
       const record = await readRecord(recordFile);
       if (!omitsFiles(record)) throw new UsageError('The record lists “files”. Leave them out.');
-      const published = await publishFolder(await connectToNode(values), {
+      const input = {
         folder: resolve(folder),
         except: new Set([pathWithin(folder, recordFile)]),
         record,
         notes: join(resolve(values.data), 'publishing'),
         partBytes: partBytesOf(values['part-bytes']),
-        found: (bytes) => progress.found(bytes),
-        read: (bytes) => progress.read(bytes),
-        changed: (paths) => {
+        found: (bytes: number) => progress.found(bytes),
+        read: (bytes: number) => progress.read(bytes),
+        changed: (paths: readonly string[]) => {
           progress.clear();
           for (const path of paths.slice(0, MAX_NAMED))
             printError(`${escapeForTerminal(path)} changed since it was sent, and is sent again.`);
           if (paths.length > MAX_NAMED) printError(`So are ${paths.length - MAX_NAMED} others.`);
         },
-      });
+      };
+      const published = await withNode(values, config, (node) => publishFolder(node, input));
       progress.clear();
       printPublished(published, values.json);
       return 0;

@@ -4,11 +4,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ArchivedDraw, PageCapture } from '../../../shared/collection/page.ts';
 import { watchedUrlSchema } from '../../../shared/collection/source.ts';
-import { Problem } from '../../../shared/problems.ts';
 import { instantOf, systemClock } from '../../../shared/values/clock.ts';
 import { pageIdSchema } from '../../../shared/values/digest.ts';
-import type { NodeConfig } from '../../config.ts';
-import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -20,8 +17,8 @@ import {
   requireOne,
   UsageError,
 } from '../command.ts';
-import { archiveFolder } from '../dataFolder.ts';
-import { jsonContent, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import { RefusedByNodeError } from '../node/nodeClient.ts';
+import { withArchive, withNode } from '../node/withNode.ts';
 
 const PAGE_HELP = `Usage: strongroom page URL [options]
 
@@ -41,7 +38,7 @@ export const page: Command = {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: NODE_OPTIONS });
     const url = requireUrl(requireOne(positionals, 'Name the URL of one page.'));
     try {
-      const captured = await withPages(values, config, (pages) => pages.capture(url));
+      const captured = await withNode(values, config, (node) => node.call('capturePage', { body: { url } }));
       if (values.json) print(JSON.stringify(captured));
       else printCapture(captured);
       return 0;
@@ -102,10 +99,12 @@ export const draw: Command = {
       throw new UsageError('A page capture has its own time; --at is for a URL.');
     const at = timeOf(values.at);
     const url = isCapture ? '' : requireUrl(named);
-    archiveFolder(values.data);
-    const drawn = await withPages(values, config, async (pages) => {
-      const page = isCapture ? await pages.draw(named) : await pages.drawUrl(url, at);
-      await writeFile(file, await pages.pictureOf(page), { flag: 'wx', flush: true });
+    const drawn = await withArchive(values, config, async (node) => {
+      const page = isCapture
+        ? await node.call('drawPage', { params: { id: named } })
+        : await node.call('drawUrl', { body: { url, at } });
+      const picture = await node.download('readPagePart', { params: { id: page.id, part: 'picture' } });
+      await writeFile(file, picture, { flag: 'wx', flush: true });
       return page;
     });
     if (values.json) print(JSON.stringify({ ...drawn, file }));
@@ -146,49 +145,6 @@ function timeOf(given: string | undefined): string {
 }
 
 /** Whether the page could not be fetched or drawn, which is a result. */
-function isPageFailure(error: unknown): error is Problem | RefusedByNodeError {
-  return (error instanceof Problem || error instanceof RefusedByNodeError) && error.code === 'page_failed';
-}
-
-/** What captures and draws pages: this process, or the node that has the data folder open. */
-interface Pages {
-  capture(url: string): Promise<PageCapture>;
-  draw(id: string): Promise<ArchivedDraw>;
-  drawUrl(url: string, at: string): Promise<ArchivedDraw>;
-  pictureOf(drawn: ArchivedDraw): Promise<Uint8Array>;
-}
-
-function withPages<Result>(
-  options: NodeOptions,
-  config: Partial<NodeConfig>,
-  work: (pages: Pages) => Promise<Result>,
-): Promise<Result> {
-  return hereOrThere(options, config, {
-    here: (opened) => work(pagesHere(opened)),
-    there: (node) => work(remotePages(node)),
-  });
-}
-
-function pagesHere({ collection }: CollectionHere): Pages {
-  const { draws } = collection;
-  return {
-    capture: (url) => collection.capturePage(url),
-    draw: (id) => draws.drawPage(id),
-    drawUrl: (url, at) => draws.drawUrl(url, at),
-    async pictureOf({ id }) {
-      const kept = draws.find(id);
-      if (!kept) throw new Error('The page that was just drawn is no longer available.');
-      return kept.outputs.picture;
-    },
-  };
-}
-
-function remotePages(node: RunningNode): Pages {
-  const post = (path: string, body: object) => node.request('POST', path, jsonContent(body));
-  return {
-    capture: async (url) => (await post('/manage/pages', { url })) as PageCapture,
-    draw: async (id) => (await node.request('POST', `/archive/pages/${id}/draw`)) as ArchivedDraw,
-    drawUrl: async (url, at) => (await post('/archive/draw', { url, at })) as ArchivedDraw,
-    pictureOf: async ({ id }) => (await node.download(`/archive/pages/${id}/picture`)).bytes(),
-  };
+function isPageFailure(error: unknown): error is RefusedByNodeError {
+  return error instanceof RefusedByNodeError && error.code === 'page_failed';
 }

@@ -4,20 +4,16 @@ import type { z } from 'zod';
 import {
   type KeptProfile,
   MAX_PROFILE_BYTES,
-  type NewProfile,
   newProfileSchema,
   type Profile,
   type ProfileChange,
   profileChangeSchema,
   profileContentOf,
 } from '../../../shared/collection/profile.ts';
-import { newSourceSchema } from '../../../shared/collection/source.ts';
-import { Problem } from '../../../shared/problems.ts';
+import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { changeSource, normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
-import type { NodeConfig } from '../../config.ts';
+import { normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import { isMissing } from '../../store/files.ts';
-import { type CollectionHere, hereOrThere } from '../collectionHere.ts';
 import {
   type Command,
   type ExitCode,
@@ -27,7 +23,8 @@ import {
   print,
   UsageError,
 } from '../command.ts';
-import { jsonContent, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
+import { withNode } from '../node/withNode.ts';
 
 const OPTIONS = {
   site: {
@@ -54,16 +51,6 @@ ${optionsHelp(OPTIONS)}
 
 Exit code: 0 if it was done, 2 if it could not be.`;
 
-/** What the command needs of a node, or of a data folder that it opened itself. */
-interface ProfileClient {
-  list(): Promise<Profile[]>;
-  add(profile: NewProfile): Promise<KeptProfile>;
-  replace(id: string, change: ProfileChange): Promise<KeptProfile>;
-  remove(id: string): Promise<unknown>;
-  /** Watches an address with a profile, also if it is watched without. */
-  use(id: string, url: string): Promise<unknown>;
-}
-
 export const profile: Command = {
   name: 'profile',
   summary: 'keep a login, so that pages behind it can be watched',
@@ -77,37 +64,34 @@ export const profile: Command = {
       throw new UsageError('Say list, add FILE, replace ID FILE, use ID URL or remove ID.');
     const { site, name } = values;
     const given = action === 'add' || action === 'replace' ? await readContent(rest.at(-1) ?? '') : {};
-    return withClient(values, config, async (client): Promise<ExitCode> => {
+    return withNode(values, config, async (node): Promise<ExitCode> => {
       switch (action) {
         case 'add': {
-          const kept = await client.add(
-            valid(newProfileSchema, { ...given, ...(site && { site }), ...(name && { name }) }),
-          );
+          const body = valid(newProfileSchema, { ...given, ...(site && { site }), ...(name && { name }) });
+          const kept = await node.call('addProfile', { body });
           say(values.json, kept, [keptSentence(kept)]);
           return 0;
         }
         case 'replace': {
-          const kept = await client.replace(
-            first,
-            valid(profileChangeSchema, { ...given, ...(name && { name }) }),
-          );
+          const body = valid(profileChangeSchema, { ...given, ...(name && { name }) });
+          const kept = await node.call('changeProfile', { params: { id: first }, body });
           say(values.json, kept, [keptSentence(kept)]);
           return 0;
         }
         case 'use':
-          for (const url of rest.slice(1)) await client.use(first, url);
+          for (const url of rest.slice(1)) await useProfile(node, first, url);
           say(values.json, { ok: true }, [
             `${countOf(rest.length - 1, 'address is', 'addresses are')} watched with ${first}.`,
           ]);
           return 0;
         case 'remove':
-          await client.remove(first);
+          await node.call('removeProfile', { params: { id: first } });
           say(values.json, { ok: true }, [
             `${first} was deleted. Sources that used it are not fetched until they get another.`,
           ]);
           return 0;
         default: {
-          const all = await client.list();
+          const all = (await node.call('listProfiles', { query: { limit: MAX_LIST_LIMIT } })).items;
           say(values.json, all, all.length === 0 ? ['There are no profiles.'] : all.map(line));
           return 0;
         }
@@ -149,56 +133,13 @@ function valid<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   throw new UsageError(parsed.error.issues[0]?.message ?? 'The file is not a profile.');
 }
 
-function withClient<Result>(
-  options: NodeOptions,
-  config: Partial<NodeConfig>,
-  work: (client: ProfileClient) => Promise<Result>,
-): Promise<Result> {
-  return hereOrThere(options, config, {
-    here: (opened) => work(clientHere(opened)),
-    there: (node) => work(remoteClient(node)),
-  });
-}
-
-function clientHere({ collection, store }: CollectionHere): ProfileClient {
-  const { profiles } = collection;
-  return {
-    list: async () => profiles.list({ limit: Number.MAX_SAFE_INTEGER, offset: 0 }).items,
-    add: (given) => profiles.add(given),
-    replace: (id, change) => profiles.change(id, change),
-    remove: (id) => profiles.remove(id),
-    use: (id, url) =>
-      addOrChange(
-        () => collection.add(valid(newSourceSchema, { url, profile: id })),
-        () => changeSource(store, sourceIdOf(normalizeUrl(url)), { profile: id }),
-      ),
-  };
-}
-
-function remoteClient(node: RunningNode): ProfileClient {
-  const send = async (method: string, path: string, body?: object) =>
-    node.request(method, path, body && jsonContent(body));
-  return {
-    list: async () => ((await send('GET', '/manage/profiles?limit=500')) as { items: Profile[] }).items,
-    add: async (given) => (await send('POST', '/manage/profiles', given)) as KeptProfile,
-    replace: async (id, change) => (await send('PATCH', `/manage/profiles/${id}`, change)) as KeptProfile,
-    remove: (id) => send('DELETE', `/manage/profiles/${id}`),
-    use: (id, url) =>
-      addOrChange(
-        () => send('POST', '/manage/sources', { url, profile: id }),
-        () => send('PATCH', `/manage/sources/${sourceIdOf(normalizeUrl(url))}`, { profile: id }),
-      ),
-  };
-}
-
-/** Adds a source, or changes the one that is watched already. */
-async function addOrChange(add: () => Promise<unknown>, change: () => Promise<unknown>): Promise<unknown> {
+/** Watches an address with a profile, also if it is watched without. */
+async function useProfile(node: NodeClient, profile: string, url: string): Promise<void> {
   try {
-    return await add();
+    await node.call('addSource', { body: { url, profile } });
   } catch (error) {
-    const isKnown =
-      (error instanceof Problem || error instanceof RefusedByNodeError) && error.code === 'source_exists';
-    if (!isKnown) throw error;
-    return change();
+    if (!(error instanceof RefusedByNodeError && error.code === 'source_exists')) throw error;
+    const id = sourceIdOf(normalizeUrl(url));
+    await node.call('changeSource', { params: { id }, body: { profile } });
   }
 }

@@ -7,15 +7,12 @@ import type { Pack, PackFile, PackRecord } from '../../../shared/archive/pack.ts
 import type { SetFile } from '../../../shared/archive/set.ts';
 import { PART_BYTES, type PlannedFile, planSet, SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { GIGABYTE, MAX_PACK_BYTES, MAX_PACK_FILES, MAX_SET_FILES } from '../../../shared/limits.ts';
-import type { Settings } from '../../../shared/node/settings.ts';
-import { pathOf } from '../../../shared/routes/route.ts';
-import { ROUTES } from '../../../shared/routes.ts';
 import { checkRecord } from '../../archive/packs/checkRecord.ts';
 import { listFolder } from '../../archive/packs/file/packFolder.ts';
 import { manifestText, partRecord } from '../../archive/sets/setRecords.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { UsageError } from '../command.ts';
-import { RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
 import { type SentFile, SentFiles } from './sentFiles.ts';
 import { digestOfRange, FileChangedError, uploadPack } from './uploadPack.ts';
 
@@ -56,12 +53,12 @@ interface FoundFile {
 const AT_ONCE = 2;
 
 /**
- * Publishes a folder through a running node: as a pack if it can be one, else as a set. A part that the node has is never
+ * Publishes a folder at a node: as a pack if it can be one, else as a set. A part that the node has is never
  * sent again: what was acknowledged is noted, and the node is asked for the first parts that are not.
  *
  * @throws UsageError, Problem for a folder or a record that cannot be published; RefusedByNodeError; FileChangedError
  */
-export async function publishFolder(node: RunningNode, input: FolderToPublish): Promise<PublishedFolder> {
+export async function publishFolder(node: NodeClient, input: FolderToPublish): Promise<PublishedFolder> {
   const { record } = checkRecord({ ...input.record, files: [] });
   await requireReferences(node, record);
   const files = await findFiles(input);
@@ -107,17 +104,16 @@ function sizesOf(files: readonly FoundFile[]): { path: string; bytes: number }[]
 
 /** Requires what the record refers to, before anything is sent. @throws RefusedByNodeError */
 async function requireReferences(
-  node: RunningNode,
+  node: NodeClient,
   { node: subject, study, replicates, supersedes }: PackRecord,
 ): Promise<void> {
-  if (subject !== null) await node.request('GET', pathOf(ROUTES.readNode.path, { path: subject }));
-  if (study !== null) await node.request('GET', pathOf(ROUTES.readStudy.path, { id: study }));
-  for (const id of [replicates?.pack, supersedes])
-    if (id) await node.request('GET', pathOf(ROUTES.readPack.path, { id }));
+  if (subject !== null) await node.call('readNode', { params: { path: subject } });
+  if (study !== null) await node.call('readStudy', { params: { id: study } });
+  for (const id of [replicates?.pack, supersedes]) if (id) await node.call('readPack', { params: { id } });
 }
 
-async function requireAllowed(node: RunningNode, bytes: number): Promise<void> {
-  const { max_set_gb } = (await node.request('GET', ROUTES.readSettings.path)) as Settings;
+async function requireAllowed(node: NodeClient, bytes: number): Promise<void> {
+  const { max_set_gb } = await node.call('readSettings');
   if (bytes <= max_set_gb * GIGABYTE) return;
   throw new UsageError(
     `The files have ${bytes} bytes, and a set can have ${max_set_gb} GB. The setting max_set_gb can allow more.`,
@@ -159,7 +155,7 @@ async function requireUnchanged(folder: string, files: readonly FoundFile[]): Pr
 }
 
 async function publishPack(
-  node: RunningNode,
+  node: NodeClient,
   { folder, record, read }: FolderToPublish,
   files: readonly FoundFile[],
   bytes: number,
@@ -186,7 +182,7 @@ interface Piece extends PlannedFile {
 
 /** The publishing of a folder as a set. */
 class Publishing {
-  readonly #node: RunningNode;
+  readonly #node: NodeClient;
   readonly #input: FolderToPublish;
   readonly #record: PackRecord;
   readonly #files: readonly FoundFile[];
@@ -198,7 +194,7 @@ class Publishing {
   /** How many parts in a row the node did not have. */
   #misses = 0;
 
-  constructor(node: RunningNode, input: FolderToPublish, record: PackRecord, files: readonly FoundFile[]) {
+  constructor(node: NodeClient, input: FolderToPublish, record: PackRecord, files: readonly FoundFile[]) {
     this.#node = node;
     this.#input = input;
     this.#record = record;
@@ -318,7 +314,7 @@ class Publishing {
 
   async #packOnNode(id: string): Promise<Pack | undefined> {
     try {
-      return (await this.#node.request('GET', pathOf(ROUTES.readPack.path, { id }))) as Pack;
+      return await this.#node.call('readPack', { params: { id } });
     } catch (error) {
       if (error instanceof RefusedByNodeError && error.code === 'not_found') return undefined;
       throw error;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Pack } from '../../../shared/archive/pack.ts';
-import type { RunningNode } from '../runningNode.ts';
+import type { NodeClient } from '../node/nodeClient.ts';
 
 /** A file to send: a range of a file on this disk, or bytes in memory. */
 export type UploadedFile = { path: string } & (
@@ -30,7 +30,7 @@ const unused: Buffer[] = [];
  * @throws FileChangedError; RefusedByNodeError; Error if the node does not answer, or has other digests
  */
 export async function uploadPack(
-  node: RunningNode,
+  node: NodeClient,
   record: object,
   files: readonly UploadedFile[],
   onRead: (bytes: number) => void,
@@ -57,7 +57,7 @@ export async function uploadPack(
     yield Buffer.from(`--${boundary}--\r\n`);
   }
   const type = `multipart/form-data; boundary=${boundary}`;
-  const pack = (await node.upload('/api/packs', type, body())) as Pack;
+  const { json: pack } = await node.send('addPack', { type, chunks: body() });
   for (const { path, sha256 } of pack.files)
     if (digests.get(path) !== sha256) throw new Error(`The node has other bytes of ${path} than were sent.`);
   return pack;

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { showWithParts, withholdWithParts } from '../../archive/sets/withholdSet.ts';
 import type { Copies } from '../../copies/copies.ts';
 import type { Offloading } from '../../copies/offload/offloading.ts';
-import { exportFromNode } from '../../dump/exportArchive.ts';
+import { exportArchive } from '../../dump/exportArchive.ts';
 import { writeDump } from '../../dump/restoreDump.ts';
 import { listDamagedFiles, listDamages } from '../../fixity/damages.ts';
 import { type FixityService, listAudits } from '../../fixity/fixity.ts';
@@ -89,7 +89,7 @@ async function sendArchive(response: Response, store: Store, checkpoints: Checkp
   if (response.req.method === 'HEAD') return streamReply(headers, () => []).write(response);
   const closed = new AbortController();
   response.once('close', () => closed.abort());
-  const { blobs, bytes, zip, close } = await exportFromNode(store, checkpoints, closed.signal);
+  const { blobs, bytes, zip, close } = await exportArchive(store, checkpoints, closed.signal);
   try {
     const counts = { 'Strongroom-Export': `blobs=${blobs}, bytes=${bytes}` };
     await streamReply({ ...headers, ...counts }, () => zip as AsyncIterable<Buffer>).write(response);

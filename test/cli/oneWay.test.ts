@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+
+afterEach(async () => {
+  await closeScriptedWebs();
+  await closeTestNodes();
+});
+
+const RECORD = { ...sampleRecord(), title: 'Published' };
+
+/** Replaces what differs from one archive or run to another: folders, ids, digests, times, keys. */
+function normalized(text: string, folder: string): string {
+  return (
+    text
+      .replaceAll(folder, 'FOLDER')
+      .replace(/\b[a-z]{2}_[0-9a-f]{20}\b/g, 'ID')
+      .replace(/\b[0-9a-f]{64}\b/g, 'DIGEST')
+      .replace(/\d{4}-\d\d-\d\d(T[\d:.]+Z)?/g, 'TIME')
+      .replace(/"(etag|event|seq|size)":\d+/g, '"$1":N')
+      .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+      .replace(/"checkpoint":"(\\"|[^"])*"/g, '"checkpoint":"C"')
+      .replace(/node-[0-9a-f]+/g, 'NODE')
+      // A node that runs may record in the background between two commands.
+      .replace(/\d+ entries/g, 'N entries')
+  );
+}
+
+/** Runs the same commands on an archive that a node has open, or that none has. */
+async function printedBy(isOpen: boolean): Promise<unknown[]> {
+  const folder = await temporaryFolder();
+  const data = join(folder, 'data');
+  const node = await openTestNode({ dataFolder: data });
+  await node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 0, retry_delays_seconds: [] });
+  const { id } = await uploadNewPack(node, sampleRecord(), { 'a.csv': 'x,y\n1,2\n' });
+  if (!isOpen) await node.close();
+
+  const web = await ScriptedWeb.open();
+  web.script('/a', page('one'), page('two'));
+  web.script('/gone', page('gone', { status: 404 }));
+  const list = join(folder, 'list.csv');
+  await writeFile(list, `url,ignore_robots\n${web.url('/a')},true\n${web.url('/gone')},true\nnonsense,\n`);
+  const published = join(folder, 'published');
+  await mkdir(published);
+  await writeFile(join(published, 'data.txt'), 'data');
+  await writeFile(join(published, 'pack.json'), JSON.stringify(RECORD));
+  const bogus = join(folder, 'bogus.zip');
+  await writeFile(bogus, 'PK is not enough');
+  const saved = join(folder, 'saved.html');
+  await writeFile(saved, '<p>what I saw</p>');
+  const file = join(folder, 'whole.zip');
+  const there = ['--data', data];
+  const commands: string[][] = [
+    ['watch', '--list', list],
+    ['check'],
+    ['check', '--json'],
+    ['diff', '1', '2'],
+    ['diff', '1', '99'],
+    ['cite', id],
+    ['cite', id, '--json'],
+    ['cite', 'pk_none'],
+    ['publish', published],
+    ['publish', published, '--json'],
+    ['import', bogus],
+    ['import', bogus, '--json'],
+    ['hand-in', saved, '--url', 'https://saved.example/'],
+    ['profile', 'list'],
+    ['profile', 'remove', 'pr_00000000000000000000'],
+    ['copy', join(folder, 'copy')],
+    ['copy', join(folder, 'copy'), '--json'],
+    ['copy', join(folder, 'none'), '--mark-lost', '--yes'],
+    ['ledger', 'timestamp'],
+    ['audit'],
+    ['audit', '--json'],
+    ['draw', 'https://nowhere.example/', '-o', join(folder, 'drawn.png')],
+    ['export', '--out', file],
+    ['export', '--out', file],
+  ];
+  const printed: unknown[] = [];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await runHere([...command, ...there]);
+    printed.push({
+      command: normalized(command.join(' '), folder),
+      code,
+      stdout: normalized(stdout, folder),
+      stderr: normalized(stderr, folder),
+    });
+  }
+  return printed;
+}
+
+test('what a command prints, and its exit code, do not depend on whether a node has the folder open', async () => {
+  const alone = await printedBy(false);
+  expect(alone).toEqual(await printedBy(true));
+  const codes = alone.map((each) => (each as { code: number }).code);
+  expect(new Set(codes)).toEqual(new Set([0, 1, 2]));
+});
