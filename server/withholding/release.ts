@@ -1,6 +1,7 @@
 import type { NewRelease, Release, ReleasedReason, ReleasePreview } from '../../shared/node/withheld.ts';
 import { Problem } from '../../shared/problems.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
+import { isJoined, partsOfJoined } from '../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, usesOfObject } from '../store/sqlite/node/blobs.ts';
@@ -15,8 +16,8 @@ import type { Store } from '../store/store.ts';
 import { releaseDigest } from './withholding.ts';
 
 /**
- * Gives up the bytes of a digest: the release is recorded, then the bytes are removed. Returns the release, and whether it
- * is new.
+ * Gives up the bytes of a digest: the release is recorded, then the bytes are removed. If a set has them in parts, too, these
+ * are given up with them. Returns the release, and whether it is new.
  *
  * @throws Problem `unknown_target`; the errors of the file system. The release may be recorded then, and the next start
  * removes the bytes.
@@ -25,15 +26,16 @@ export async function release(
   store: ReleasingStore,
   { sha256, reason, note }: NewRelease,
 ): Promise<{ release: Release; isNew: boolean }> {
-  const released = await store.write((database) => {
+  const { digests, ...released } = await store.write((database) => {
+    const give = (each: string) =>
+      releaseNow(database, { sha256: each, reason, note: note ?? null }, store.instant());
     const existing = releaseOf(database, sha256);
-    if (existing) return { release: existing, isNew: false };
-    return {
-      release: releaseNow(database, { sha256, reason, note: note ?? null }, store.instant()),
-      isNew: true,
-    };
+    const made = existing ?? give(sha256);
+    const parts = partsOfJoined(database, sha256).filter((part) => !isReleased(database, part));
+    for (const part of parts) give(part);
+    return { release: made, isNew: existing === undefined, digests: [sha256, ...parts] };
   });
-  await removeReleased(store, [sha256]);
+  await removeReleased(store, digests);
   return released;
 }
 
@@ -58,7 +60,9 @@ export function releaseNow(
 ): Release {
   const bytes = blobBytes(database, sha256);
   if (bytes === undefined) {
-    const message = 'The archive has no bytes with this digest.';
+    const message = isJoined(database, sha256)
+      ? 'The archive has these bytes only in the parts of a set. Withhold the digest, and release what that covers.'
+      : 'The archive has no bytes with this digest.';
     throw new Problem('unknown_target', message, { errors: [{ path: '/sha256', message }] });
   }
   const release: Release = { ledger_entry: nextSeq(database), sha256, bytes, reason, note, at };

@@ -10,6 +10,7 @@ import { Problem } from '../../shared/problems.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import { type RecordedSubjects, subjectsOf } from '../ledger/verifyLedger.ts';
+import { isJoined } from '../store/sqlite/archive/sets.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { deletePeerWord } from '../store/sqlite/node/peerOrigins.ts';
@@ -266,7 +267,8 @@ export function isWithheldNow(database: ReadDatabase, target: Target): boolean {
 
 function requireTarget(database: ReadDatabase, { sha256, retrieval, pack, page }: Target): void {
   if (sha256 !== null) {
-    if (blobBytes(database, sha256) === undefined)
+    // A set may have the bytes in parts only.
+    if (blobBytes(database, sha256) === undefined && !isJoined(database, sha256))
       throw unknownTarget('sha256', 'The archive has no bytes with this digest.');
     if (releaseOf(database, sha256)) throw new Problem('released', 'These bytes were given up already.');
   }

@@ -16,7 +16,7 @@ import {
   putDraftPart,
 } from '../../store/sqlite/archive/drafts.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
+import { fileOfPack, joinFiles } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { AdmittedWrite } from '../limits/writeLimits.ts';
@@ -262,15 +262,21 @@ async function publishPart(
   const piece = planned[0]?.isPiece ? (files[0]?.sha256 ?? null) : null;
   const checked = checkRecord(partRecord(record, files));
   const row = { draft: draft.id, revision: draft.revision, position, pack: checked.id, piece };
+  const whole = draft.files[planned[0]?.file ?? 0]?.sha256;
+  const note = (database: WriteDatabase) => {
+    putDraftPart(database, row);
+    // The manifest comes last. A piece of a file that is withheld is not shown until then either.
+    if (piece !== null && whole !== undefined) joinFiles(database, [[whole, piece]]);
+  };
   const added = await addPack(writes, {
     checked,
     staged,
     isPartial: true,
-    onRecorded: (database) => putDraftPart(database, row),
+    onRecorded: note,
     reserveSpace: async (bytes) => requireSpace(bytes),
     repairStore: store,
   });
-  if (!added.created) await store.write((database) => putDraftPart(database, row));
+  if (!added.created) await store.write(note);
   return row;
 }
 

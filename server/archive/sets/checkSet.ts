@@ -7,6 +7,7 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import { OWNER, unreadableAmong } from '../../withholding/withholding.ts';
 import { readNewSet } from './readSet.ts';
 import type { SetIndex, SetPart } from './setIndex.ts';
@@ -33,7 +34,7 @@ const NO_LIMITS: SetLimits = { maxBytes: Number.POSITIVE_INFINITY, mayTakePacks:
  * thread. Parts whose bytes are withheld by a peer or were given up cannot be hashed.
  *
  * @returns undefined if the pack is no manifest
- * @throws Problem `invalid_set`, `pack_too_large`; `unknown_pack` for a part that is not here; `digest_mismatch`
+ * @throws Problem `invalid_set`, `pack_too_large`; `released` for a file that was given up; `unknown_pack` for a part that is not here; `digest_mismatch`
  */
 export async function checkNewSet(
   store: DamageContext,
@@ -43,6 +44,7 @@ export async function checkNewSet(
   const index = await readNewSet(store, record);
   if (!index) return undefined;
   if (index.bytes > maxBytes) throw setTooLarge(index.bytes, maxBytes);
+  requireNotReleased(store.read, index);
   await requireParts(store.read, index, mayTakePacks);
   await requireDigests(store, index);
   return index;
@@ -53,6 +55,19 @@ export function setTooLarge(bytes: number, maxBytes: number): Problem {
     'pack_too_large',
     `The files have ${bytes} bytes, and a set can have ${maxBytes}. The setting max_set_gb can allow more.`,
   );
+}
+
+/** Parts have other digests than the file whose bytes they have. @throws Problem `released` */
+function requireNotReleased(database: ReadDatabase, { joined }: SetIndex): void {
+  const [released] = releasedAmong(
+    database,
+    joined.map(([file]) => file),
+  );
+  if (released !== undefined)
+    throw new Problem(
+      'released',
+      `This archive gave up the bytes of ${released} for good, and takes no set with them.`,
+    );
 }
 
 async function requireParts(database: ReadDatabase, index: SetIndex, mayTakePacks: boolean): Promise<void> {

@@ -5,6 +5,7 @@ import { MAX_SET_FILES } from '../../../shared/limits.ts';
 import { type FieldError, jsonPointer, Problem } from '../../../shared/problems.ts';
 import { parseStrictJson } from '../../../shared/values/canonicalJson.ts';
 import { issueMessage } from '../../../shared/values/checkBody.ts';
+import type { JoinedPart } from '../../store/sqlite/archive/sets.ts';
 
 /** Texts or digests one after the other, in as few objects as possible: a set may have 100,000 files. */
 interface Packed {
@@ -148,6 +149,17 @@ export class SetIndex {
 
   sha256Of(file: number): string {
     return hexAt(this.#set.digests, file);
+  }
+
+  /** Of the files that are in several parts, each part. */
+  get joined(): JoinedPart[] {
+    const joined: JoinedPart[] = [];
+    for (let file = 0; file < this.count; file += 1) {
+      const parts = this.partsOf(file);
+      if (parts.length < 2) continue;
+      for (const { sha256, bytes } of parts) if (bytes > 0) joined.push([this.sha256Of(file), sha256]);
+    }
+    return joined;
   }
 
   /** Returns the parts of a file, in order. */

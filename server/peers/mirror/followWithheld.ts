@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/damages.ts';
+import { isJoined } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { coveredBy } from '../../store/sqlite/node/covered.ts';
@@ -346,8 +347,9 @@ class WithheldFollower {
   }
 }
 
+/** Whether this archive holds these bytes, also if only in the parts of a set. */
 function isHeld(read: ReadDatabase, sha256: string): boolean {
-  return blobBytes(read, sha256) !== undefined && !isReleased(read, sha256);
+  return (blobBytes(read, sha256) !== undefined || isJoined(read, sha256)) && !isReleased(read, sha256);
 }
 
 function areOnlyFrom(database: ReadDatabase, sha256: readonly string[], origin: number): boolean {

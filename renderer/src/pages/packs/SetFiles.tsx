@@ -231,12 +231,8 @@ function FileDetails({ pack, file }: SetFileProps) {
         <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />
         <DownloadLink pack={pack} file={file} />
       </p>
-      {file.parts === 1 && (
-        <>
-          <StoredPlace sha256={file.sha256} />
-          <Withheld target={{ sha256: file.sha256 }} what="this file" />
-        </>
-      )}
+      {file.parts === 1 && <StoredPlace sha256={file.sha256} />}
+      {file.parts > 0 && <Withheld target={{ sha256: file.sha256 }} what="this file" />}
       {isReadable ? (
         // A set does not state media types, so the name decides.
         <FilePreview

@@ -1,5 +1,15 @@
 import type { WriteDatabase } from '../engine/open.ts';
-import { change, inserts, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+import {
+  change,
+  hasRow,
+  inserts,
+  run,
+  selectAll,
+  selectOne,
+  selectValue,
+  selectValues,
+} from '../engine/queries.ts';
+import { coverJoined } from '../node/covered.ts';
 
 /** The size of a set. `ledger_entry` is that of its manifest pack. */
 interface SetRow {
@@ -22,7 +32,7 @@ const insertRow = inserts<SetRow>('sets', 'ledger_entry, files, packs, bytes');
 export function insertSet(
   database: WriteDatabase,
   { ledger_entry, id }: { ledger_entry: number; id: string },
-  { count: files, bytes, packs }: { count: number; bytes: number; packs: readonly string[] },
+  { count: files, bytes, packs, joined }: SetContents,
 ): number[] {
   insertRow(database, { ledger_entry, files, packs: packs.length, bytes });
   run(
@@ -31,8 +41,39 @@ export function insertSet(
     ledger_entry,
     JSON.stringify(packs),
   );
+  joinFiles(database, joined);
   return takeIntoSet(database, { id, manifest: ledger_entry });
 }
+
+/** What a manifest says of its set. */
+interface SetContents {
+  count: number;
+  bytes: number;
+  packs: readonly string[];
+  /** Of the files that are in several parts, each part. */
+  joined: readonly JoinedPart[];
+}
+
+/** The digest of a file, and that of one of its parts. */
+export type JoinedPart = readonly [file: string, part: string];
+
+/** Records of which parts files consist. They are withheld together from then on. */
+export function joinFiles(database: WriteDatabase, joined: readonly JoinedPart[]): void {
+  if (joined.length === 0) return;
+  const pairs = JSON.stringify(joined);
+  run(
+    database,
+    'INSERT OR IGNORE INTO joined_files SELECT value ->> 0, value ->> 1 FROM json_each(?)',
+    pairs,
+  );
+  coverJoined(database, pairs);
+}
+
+/** Returns the digests of the parts in which a set has a file; none for a file that no set has in parts. */
+export const partsOfJoined = selectValues<string, [sha256: string]>(
+  'SELECT part FROM joined_files WHERE sha256 = ? ORDER BY part',
+);
+export const isJoined = hasRow<[sha256: string]>('SELECT 1 FROM joined_files WHERE sha256 = ?');
 
 const PEER = "record ->> '$.peer.key' FROM pack_provenance WHERE ledger_entry =";
 

@@ -259,7 +259,9 @@ const FINDINGS = `SELECT f.id FROM findings f JOIN current_findings USING (ledge
 const USES = {
   packs: [
     "p.id, (SELECT r.record ->> 'title' FROM pack_records r WHERE r.ledger_entry = p.ledger_entry) AS title, f.path",
-    'pack_files f JOIN packs p ON p.ledger_entry = f.pack WHERE f.sha256 = $sha256',
+    // A set may have the file in parts, which are given up with it.
+    `pack_files f JOIN packs p ON p.ledger_entry = f.pack
+      WHERE f.sha256 IN (SELECT $sha256 UNION SELECT part FROM joined_files WHERE sha256 = $sha256)`,
     'f.pack DESC, f.path',
   ],
   sources: [

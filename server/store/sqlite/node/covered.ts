@@ -69,6 +69,22 @@ const allOfHandInsSql = (handIns: string) => `
   WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
     WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
 
+/** The condition that there are bytes of a digest. A set names the digest of a file that is only there in parts. */
+const isBlobSql = (digest: string) => `EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = ${digest})`;
+
+/**
+ * Adds files that a set has in parts: a file is covered with its parts, and its parts with it. Without it, the same bytes
+ * would be shown in the other way.
+ */
+const withJoinedSql = (covered: string) => `
+  WITH RECURSIVE covered (sha256) AS (${covered}),
+    joined (sha256) AS (
+      SELECT sha256 FROM covered
+      UNION SELECT j.part FROM joined JOIN joined_files j ON j.sha256 = joined.sha256
+      UNION SELECT j.sha256 FROM joined JOIN joined_files j ON j.part = joined.sha256 WHERE ${isBlobSql('j.sha256')}
+    )
+  SELECT sha256 FROM joined WHERE ${isBlobSql('joined.sha256')}`;
+
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
@@ -80,7 +96,8 @@ const allOfHandInsSql = (handIns: string) => `
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
  */
-const coveredSql = (kind: (typeof TARGETS)[number]) => `
+const coveredSql = (kind: (typeof TARGETS)[number]) =>
+  withJoinedSql(`
   WITH RECURSIVE named AS (${NAMED[kind](`$${kind}`)}),
     pages (id, retrieval) AS (
       SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
@@ -125,7 +142,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
   UNION
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
   UNION
-  SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`;
+  SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`);
 
 /** Covers the digests of a target, except those whose bytes were given up before. */
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
@@ -202,6 +219,27 @@ export function coverHandIn(database: WriteDatabase, entry: number): void {
      WHERE ${isNotReleased}`,
     { entry, known: lastCoveredBy(database, entry) },
   );
+}
+
+/**
+ * Covers files that a set has in parts, when the set becomes known: the parts of a file that is withheld, and the file whose
+ * parts are.
+ *
+ * @param pairs the digests of files and of their parts, as JSON
+ */
+export function coverJoined(database: WriteDatabase, pairs: string): void {
+  const isKept = 'NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)';
+  const insert = (covered: string) =>
+    run(
+      database,
+      `WITH pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs))
+       INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+       SELECT sha256, withholding FROM (${covered}) AS covered WHERE ${isBlobSql('covered.sha256')} AND ${isKept}`,
+      { pairs },
+    );
+  insert('SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.part');
+  insert(`SELECT p.part AS sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.sha256
+    UNION SELECT p.part, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256`);
 }
 
 /**

@@ -178,8 +178,9 @@ CREATE INDEX draft_imports_by_address ON draft_imports (address);
 
 /**
  * Sets: data of more than one pack. `sets` and `set_parts` repeat what the manifests say, so that a list shows the size of a
- * set without reading its file; `crcs` are the CRC-32s of its files, in the order of their paths, which its ZIP needs. Both
- * are derived and in no dump. `draft_parts` are the parts that the publishing of a draft has finished, for the revision that
+ * set without reading its file; `crcs` are the CRC-32s of its files, in the order of their paths, which its ZIP needs.
+ * `joined_files` has each part of the files that are in several parts, by the digest of the file, so that the file is withheld
+ * and released together with its parts. All of it is derived and in no dump. `draft_parts` are the parts that the publishing of a draft has finished, for the revision that
  * it publishes; `piece` is the digest of a part that is a piece of a file.
  */
 const SETS = `
@@ -197,6 +198,13 @@ CREATE TABLE set_parts (
   PRIMARY KEY (part, manifest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX set_parts_by_manifest ON set_parts (manifest);
+
+CREATE TABLE joined_files (
+  sha256 TEXT NOT NULL,
+  part TEXT NOT NULL,
+  PRIMARY KEY (sha256, part)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX joined_files_by_part ON joined_files (part);
 
 CREATE TABLE draft_parts (
   draft TEXT NOT NULL REFERENCES drafts (id) ON DELETE CASCADE,

@@ -25,7 +25,8 @@ const LINKS = `source_key IN (SELECT source_key FROM retrievals WHERE sha256 = N
 /**
  * Bytes that visitors may not read. `withholdings` and `showings` are what the ledger covers. `withheld_targets` and
  * `withheld_objects` are the withholdings in force, and every digest that each covers; they are derived, and a dump leaves
- * them out. A digest is covered with what was made of it: the pages that were drawn from it, and what those showed.
+ * them out. A digest is covered with what was made of it: the pages that were drawn from it, and what those showed. A file
+ * that comes when parts of it are withheld is covered with them.
  *
  * `withheld_texts` are the keys of the index whose texts visitors may not find. A search reads the keys of all hits, so
  * these are kept in memory; the counter says when they have changed.
@@ -61,6 +62,11 @@ CREATE TABLE withheld_objects (
   PRIMARY KEY (sha256, withholding)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX withheld_objects_by_withholding ON withheld_objects (withholding);
+
+CREATE TRIGGER file_of_withheld_parts_is_withheld AFTER INSERT ON blobs BEGIN
+  INSERT OR IGNORE INTO withheld_objects SELECT NEW.sha256, o.withholding
+    FROM joined_files j CROSS JOIN withheld_objects o ON o.sha256 = j.part WHERE j.sha256 = NEW.sha256;
+END;
 
 CREATE TABLE withheld_texts (key INTEGER PRIMARY KEY) STRICT;
 INSERT INTO counters VALUES ('withheld_texts_changes', 0);

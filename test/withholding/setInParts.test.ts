@@ -1,0 +1,122 @@
+import { truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { Pack } from '../../shared/archive/pack.ts';
+import type { SetManifest } from '../../shared/archive/set.ts';
+import type { ReleasePreview } from '../../shared/node/withheld.ts';
+import { release, show, withhold } from '../copies/withheldCopies.ts';
+import { newDraft, publish, putFile } from '../support/archive/drafts.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { contentOf, partsByHand, publishedSet, uploadManifest } from '../support/archive/sets.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+
+/* A set may have a file in parts, whose digests are others than that of the file. The bytes are the same. */
+
+afterEach(closeTestNodes);
+
+const LARGE = contentOf(3, 25_000);
+const DIGEST = sha256Of(LARGE);
+
+/** A node with a set that has a file in three parts, and perhaps a pack with the file. */
+async function withFile({ whole = true } = {}): Promise<{ node: TestNode; set: string; parts: string[] }> {
+  const node = await openTestNode({ packBytes: 10_000 });
+  if (whole) await uploadNewPack(node, {}, { 'large.bin': LARGE });
+  const { manifest } = await publishedSet(node, { 'b.csv': contentOf(2, 5_000), 'large.bin': LARGE });
+  return { node, set: manifest.id, parts: await partsOf(node, manifest.id) };
+}
+
+async function partsOf(node: TestNode, set: string): Promise<string[]> {
+  const { files } = (await (await node.fetchAsOwner(`/api/packs/${set}`)).json()) as {
+    files: { sha256: string }[];
+  };
+  const list = (await (await node.fetchAsOwner(`/api/blobs/${files[0]?.sha256}`)).json()) as SetManifest;
+  return list.files.flatMap(({ path, parts }) =>
+    path === 'large.bin' ? parts.map((part) => part.sha256) : [],
+  );
+}
+
+/** What a visitor gets for the file in the set, for the file by itself, and for its parts. */
+async function gets(node: TestNode, set: string, parts: readonly string[]): Promise<number[]> {
+  const addresses = [
+    `/api/packs/${set}/set/files/large.bin`,
+    `/api/blobs/${DIGEST}`,
+    ...parts.map((part) => `/api/blobs/${part}`),
+  ];
+  return Promise.all(addresses.map(async (address) => (await node.fetch(address)).status));
+}
+
+test('a file is withheld with the parts in which a set has it, and its parts with it', async () => {
+  const { node, set, parts } = await withFile();
+  expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
+  for (const target of [{ sha256: DIGEST }, { sha256: parts[1] }, { pack: set }]) {
+    await withhold(node, target);
+    expect(await gets(node, set, parts), JSON.stringify(target)).toEqual([451, 451, 451, 451, 451]);
+    await show(node, target);
+    expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
+  }
+});
+
+test('a file that is only there in parts is withheld by its digest, also if it comes whole later', async () => {
+  const { node, set, parts } = await withFile({ whole: false });
+  await withhold(node, { sha256: DIGEST });
+  expect(await gets(node, set, parts)).toEqual([451, 404, 451, 451, 451]);
+  await uploadNewPack(node, {}, { 'large.bin': LARGE });
+  expect(await gets(node, set, parts)).toEqual([451, 451, 451, 451, 451]);
+  await show(node, { sha256: DIGEST });
+  expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
+});
+
+test('a file that is withheld is not shown in a set that comes later, nor while that is published', async () => {
+  const { node: first } = await withFile({ whole: false });
+  await withhold(first, { sha256: DIGEST });
+  await first.close();
+  // Its pieces are others then.
+  const node = await openTestNode({ dataFolder: first.dataFolder, packBytes: 8_000 });
+  const { id } = await newDraft(node, sampleRecord({ title: 'Another' }));
+  await putFile(node, id, 'large.bin', LARGE);
+  // The third piece cannot be read, so publishing stops there.
+  const kept = join(node.dataFolder, 'drafts', id, DIGEST);
+  await truncate(kept, 17_000);
+  const published = [LARGE.subarray(0, 8_000), LARGE.subarray(8_000, 16_000)].map(sha256Of);
+  expect((await publish(node, id)).status).toBe(422);
+  for (const part of published) expect((await node.fetch(`/api/blobs/${part}`)).status).toBe(451);
+  await writeFile(kept, LARGE);
+  const { id: set } = (await (await publish(node, id)).json()) as Pack;
+  const parts = await partsOf(node, set);
+  expect(parts.slice(0, 2)).toEqual(published);
+  expect(await gets(node, set, parts)).toEqual([451, 404, 451, 451, 451, 451]);
+});
+
+test('an archive that was exported and imported withholds the same', async () => {
+  const { node, set, parts } = await withFile();
+  await withhold(node, { sha256: parts[0] });
+  await node.close();
+  const folder = await temporaryFolder();
+  const [file, data] = [join(folder, 'archive.zip'), join(folder, 'data')];
+  expect(await runHere(['export', '--data', node.dataFolder, '--out', file])).toMatchObject({ code: 0 });
+  expect(await runHere(['import', file, '--data', data])).toMatchObject({ code: 0 });
+  const again = await openTestNode({ dataFolder: data });
+  expect(await gets(again, set, parts)).toEqual([451, 451, 451, 451, 451]);
+});
+
+test('a file is released with the parts in which a set has it, which the preview names', async () => {
+  const { node, set, parts } = await withFile();
+  const preview = await node.fetchAsOwner(`/manage/released/preview?sha256=${DIGEST}`);
+  expect(((await preview.json()) as ReleasePreview).packs.total).toBe(1 + parts.length);
+  await release(node, DIGEST);
+  expect(await gets(node, set, parts)).toEqual([410, 410, 410, 410, 410]);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+});
+
+test('a set with a file that was released is refused', async () => {
+  const node = await openTestNode();
+  const { manifest, content } = await partsByHand(node);
+  await uploadNewPack(node, {}, { 'joined.bin': new Uint8Array(content) });
+  await release(node, sha256Of(content));
+  const answer = await uploadManifest(node, manifest);
+  expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+    status: 410,
+    body: { code: 'released' },
+  });
+});
