@@ -265,8 +265,8 @@ export async function handInToCase(
 
 /** The event of the version that was handed in: a new one, or the last if the page has not changed since. */
 const eventOf = selectValue<number, [version: { source: string; observer: string; document: string }]>(`
-  SELECT max(id) AS id FROM events WHERE source_key = (SELECT key FROM sources WHERE id = @source)
-  AND observer = @observer AND sha256 = @document`);
+  SELECT max(id) AS id FROM events WHERE source_key = (SELECT key FROM sources WHERE id = $source)
+  AND observer = $observer AND sha256 = $document`);
 
 /** The token of a browser shows nothing to visitors, has nothing fetched, and speaks in nobody else's name. */
 function refuseOwnersFields({ withheld, fetch, name }: HandInFields): void {

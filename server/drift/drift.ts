@@ -99,7 +99,7 @@ function filesOfOtherPacks(
   { relation, identifier }: Item,
   sha256: string,
 ): DriftItem[] {
-  const files = filesWithDigest(read, sha256, { exceptPack: pack.ledger_entry, limit: MAX_PLACES });
+  const files = filesWithDigest(read, { sha256, exceptPack: pack.ledger_entry, limit: MAX_PLACES });
   return files.map((file): DriftItem => {
     const later = laterFileVersions(read, file.id, file.path);
     const { state, current, by } = driftOf(

@@ -315,12 +315,12 @@ function collectOrigin(
 
 /** The event that a finding is about if it brought the object, else the first that did: of its source, or of any. */
 const eventWith = selectValue<number, [values: { sha256: string; target: string | null }]>(`
-  SELECT e.id FROM events e WHERE e.sha256 = @sha256 AND (@target IS NULL OR e.source_key =
-    (SELECT t.source_key FROM events t WHERE t.id = CAST(@target AS INTEGER)))
-  ORDER BY e.id <> coalesce(CAST(@target AS INTEGER), 0), e.id LIMIT 1`);
+  SELECT e.id FROM events e WHERE e.sha256 = $sha256 AND ($target IS NULL OR e.source_key =
+    (SELECT t.source_key FROM events t WHERE t.id = CAST($target AS INTEGER)))
+  ORDER BY e.id <> coalesce(CAST($target AS INTEGER), 0), e.id LIMIT 1`);
 
 const packWith = selectValue<string, [values: { sha256: string }]>(`
-  SELECT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack WHERE f.sha256 = @sha256
+  SELECT p.id FROM pack_files f JOIN packs p ON p.ledger_entry = f.pack WHERE f.sha256 = $sha256
   ORDER BY p.ledger_entry LIMIT 1`);
 
 /** An evidence file whose own check would not find the words is not made. */

@@ -155,7 +155,7 @@ function outdatedPassages(
 }
 
 const putAnchor = change<[row: { ledger_entry: number; tool: string; anchor: string }]>(`
-  INSERT OR REPLACE INTO passage_anchors (ledger_entry, tool, anchor) VALUES (@ledger_entry, @tool, @anchor)`);
+  INSERT OR REPLACE INTO passage_anchors (ledger_entry, tool, anchor) VALUES ($ledger_entry, $tool, $anchor)`);
 
 /**
  * The captures `p` whose document is an object, of the same source as the capture `own`, as SQL. The object leads to them: a

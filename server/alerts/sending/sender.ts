@@ -104,7 +104,10 @@ export class Sender {
     const now = store.clock.now();
     await write((database) => {
       // An attempt that was cut off when the node stopped is repeated, unless the text was being sent.
-      if (signal.aborted && outcome.kind === 'retry') return setUnsent(database, delivery.id);
+      if (signal.aborted && outcome.kind === 'retry') {
+        setUnsent(database, delivery.id);
+        return;
+      }
       setOutcome(database, this.#recorded(delivery, outcome, now));
       deleteEndedBefore(database, instantOf(now - KEEP_ENDED_MS));
     });
@@ -191,7 +194,7 @@ export class Sender {
       password: smtp.has_password ? await secrets.smtpPassword() : undefined,
       timeoutMs: request_timeout_seconds * 1000,
     };
-    const beforeText = () => write((database) => setSending(database, delivery.id));
+    const beforeText = () => write((database) => void setSending(database, delivery.id));
     return sendMail(server, { from: smtp.from, to, text }, { beforeText, signal });
   }
 

@@ -179,7 +179,7 @@ export class DailyWriteCounts {
   count(database: WriteDatabase, groups: readonly string[], amount: { writes: number; bytes: number }): void {
     const { day, hour } = windowAt(this.#store.clock.now());
     const { key } = this.#begin(database, day);
-    for (const group of groups) addWriteCounts(database, nameOf(group, key), hour, amount);
+    for (const group of groups) addWriteCounts(database, { who: nameOf(group, key), hour, ...amount });
   }
 
   /** Stops the daily reset. */

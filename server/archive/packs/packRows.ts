@@ -87,7 +87,8 @@ function indexPack(database: WriteDatabase, pack: number, digest: string, record
 export function removeFromSubjects(database: WriteDatabase, pack: number): void {
   for (const { record } of recordTexts(database, [pack]))
     for (const filter of filtersOf(JSON.parse(record) as PackRecord))
-      if (filter.filter === 'node' || filter.filter === 'study') removePackFilter(database, pack, filter);
+      if (filter.filter === 'node' || filter.filter === 'study')
+        removePackFilter(database, { pack, ...filter });
 }
 
 function filtersOf(record: PackRecord): PackFilter[] {
@@ -149,7 +150,7 @@ export function insertFlagRows(
   flag: FlagRow & { ledger_entry: number },
 ): void {
   insertFlag(database, flag);
-  removePackFilter(database, pack, { filter: 'flagged', value: 'false' });
+  removePackFilter(database, { pack, filter: 'flagged', value: 'false' });
   addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
 }
 

@@ -134,7 +134,10 @@ export class NoiseFollower {
   async #seek({ key, watch, sha256 }: PartToSeek): Promise<void> {
     const name = JSON.stringify([sha256, watch]);
     if (this.#unread.get(key) === name) return;
-    if (sha256 === NO_PICTURE) return this.#recordSearch({ key, watch, sha256 }, false);
+    if (sha256 === NO_PICTURE) {
+      await this.#recordSearch({ key, watch, sha256 }, false);
+      return;
+    }
     const services = { store: this.#store, deriver: this.#deriver };
     const version = await readVersion(services, sha256, { watch, rules: [] }, 'low');
     const { outcome, found } = version?.watch ?? {};
@@ -145,7 +148,7 @@ export class NoiseFollower {
     await this.#recordSearch({ key, watch, sha256 }, found.to > 0);
   }
 
-  #recordSearch({ key, watch, sha256 }: PartToSeek, isFound: boolean): Promise<void> {
+  #recordSearch({ key, watch, sha256 }: PartToSeek, isFound: boolean): Promise<number> {
     const lost_at = isFound ? null : this.#store.instant();
     return this.#idleMonitor.write((database) =>
       recordSearch(database, { key, watch: JSON.stringify(watch), sha256, lost_at }),

@@ -54,8 +54,8 @@ export const insertDraft = inserts<Omit<DraftRow, 'pack'>>(
 export const updateDraft = change<
   [draft: Pick<DraftRow, 'id' | 'title' | 'record' | 'form' | 'changed_at'>]
 >(`
-  UPDATE drafts SET title = @title, record = @record, form = @form, changed_at = @changed_at,
-  revision = revision + 1 WHERE id = @id`);
+  UPDATE drafts SET title = $title, record = $record, form = $form, changed_at = $changed_at,
+  revision = revision + 1 WHERE id = $id`);
 
 /** Counts a change of the files as a revision. */
 export function touchDraft(database: WriteDatabase, id: string, at: string): void {

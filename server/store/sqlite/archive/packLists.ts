@@ -35,8 +35,8 @@ export function addPackFilter(database: WriteDatabase, pack: number, { filter, v
   add.run(pack, filter, value);
 }
 
-export const removePackFilter = change<[pack: number, values: PackFilter]>(
-  `DELETE FROM pack_filters WHERE pack = ? AND value = (SELECT id FROM pack_filter_values WHERE filter = $filter AND value = $value)`,
+export const removePackFilter = change<[values: PackFilter & { pack: number }]>(
+  `DELETE FROM pack_filters WHERE pack = $pack AND value = (SELECT id FROM pack_filter_values WHERE filter = $filter AND value = $value)`,
 );
 
 /** Returns the number of packs for each value of a filter. */

@@ -171,10 +171,10 @@ interface FileOfPack {
 /** Returns the files with these bytes in other packs, oldest pack first. */
 export const filesWithDigest = selectAll<
   FileOfPack,
-  [sha256: string, values: { exceptPack: number; limit: number }]
+  [values: { sha256: string; exceptPack: number; limit: number }]
 >(`
   SELECT f.pack, p.id, f.path FROM pack_files f INDEXED BY pack_files_by_sha256 JOIN packs p ON p.ledger_entry = f.pack
-  WHERE f.sha256 = ? AND f.pack <> $exceptPack ORDER BY f.pack, f.path LIMIT $limit`);
+  WHERE f.sha256 = $sha256 AND f.pack <> $exceptPack ORDER BY f.pack, f.path LIMIT $limit`);
 
 /** A later version of a pack, with the digest that it has at a path; null if it has no file there. */
 interface FileVersion {

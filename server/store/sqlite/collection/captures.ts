@@ -33,21 +33,21 @@ export interface ReferredCapture {
 
 /** Whether this capture is recorded already. */
 export const hasCapture = hasRow<[capture: CaptureKey]>(`
-  SELECT 1 FROM retrievals WHERE source_key = @source_key AND original_observed_at = @original_observed_at
-  AND observer = @observer AND sha256 = @sha256 AND part_of IS NULL LIMIT 1`);
+  SELECT 1 FROM retrievals WHERE source_key = $source_key AND original_observed_at = $original_observed_at
+  AND observer = $observer AND sha256 = $sha256 AND part_of IS NULL LIMIT 1`);
 
 /** Whether any capture of this moment is recorded, so that it need not be fetched again. */
 export const hasCaptureAt = hasRow<[capture: { source: string; observer: string; at: string }]>(`
-  SELECT 1 FROM retrievals WHERE source_key = (SELECT key FROM sources WHERE id = @source)
-  AND original_observed_at = @at AND observer = @observer AND part_of IS NULL LIMIT 1`);
+  SELECT 1 FROM retrievals WHERE source_key = (SELECT key FROM sources WHERE id = $source)
+  AND original_observed_at = $at AND observer = $observer AND part_of IS NULL LIMIT 1`);
 
 /** Returns the number of the newest capture of an object by an observer, up to a moment. */
 export const newestCaptureUntil = selectValue<
   number,
   [values: { source_key: number; observer: string; at: string }]
 >(`SELECT id FROM retrievals INDEXED BY retrievals_by_capture
-  WHERE source_key = @source_key AND original_observed_at IS NOT NULL AND original_observed_at <= @at
-    AND observer = @observer AND sha256 IS NOT NULL AND part_of IS NULL
+  WHERE source_key = $source_key AND original_observed_at IS NOT NULL AND original_observed_at <= $at
+    AND observer = $observer AND sha256 IS NOT NULL AND part_of IS NULL
   ORDER BY original_observed_at DESC LIMIT 1`);
 
 /** Stores the identity of a WARC record for its retrieval. */
@@ -91,8 +91,8 @@ export function captureByPayload(
 
 const firstWithPayload = selectOne<Stored, [{ digest: string; sourceId: string | null }], ReferredCapture>(
   `${REFERRED} JOIN captures c ON c.retrieval = r.id
-   WHERE c.payload_digest = @digest
-     AND (@sourceId IS NULL OR r.source_key = (SELECT key FROM sources WHERE id = @sourceId))
+   WHERE c.payload_digest = $digest
+     AND ($sourceId IS NULL OR r.source_key = (SELECT key FROM sources WHERE id = $sourceId))
    ORDER BY r.error IS NOT NULL, r.id LIMIT 1`,
   fromStored,
 );
@@ -114,9 +114,9 @@ export const otherObserversOf = selectValues<
   string,
   [event: { source: string; sha256: string; observer: string }]
 >(`
-  SELECT DISTINCT observer FROM events WHERE sha256 = @sha256
-  AND source_key = (SELECT key FROM sources WHERE id = @source)
-  AND event_type IN ('first_seen', 'changed') AND observer <> @observer ORDER BY observer`);
+  SELECT DISTINCT observer FROM events WHERE sha256 = $sha256
+  AND source_key = (SELECT key FROM sources WHERE id = $source)
+  AND event_type IN ('first_seen', 'changed') AND observer <> $observer ORDER BY observer`);
 
 /** Returns who retrieved an object from a source, earliest first, with the first and last time of each observer. */
 export const observersOf = selectAll<
@@ -125,7 +125,7 @@ export const observersOf = selectAll<
 >(`
   SELECT observer, min(coalesce(original_observed_at, observed_at)) AS first,
     max(coalesce(original_observed_at, observed_at)) AS last, count(*) AS retrievals
-  FROM retrievals WHERE sha256 = @sha256 AND source_key = (SELECT key FROM sources WHERE id = @source)
+  FROM retrievals WHERE sha256 = $sha256 AND source_key = (SELECT key FROM sources WHERE id = $source)
   GROUP BY observer ORDER BY first, observer`);
 
 /** A capture that was read from a file and is not recorded yet. `record` is the importer's own data as JSON. */
@@ -184,7 +184,7 @@ export class CaptureSpool {
   add(capture: Omit<SpooledCapture, 'n'>): void {
     this.#statement(
       `INSERT INTO captures (at, source, sha256, record_id, payload_digest, record)
-       VALUES (@at, @source, @sha256, @record_id, @payload_digest, @record)`,
+       VALUES ($at, $source, $sha256, $record_id, $payload_digest, $record)`,
     ).run(capture);
     this.#count += 1;
   }

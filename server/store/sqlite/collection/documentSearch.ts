@@ -332,7 +332,7 @@ const pendingVersions = selectAll<PendingText, [limit: number]>(
 /** Queues texts again, under the keys that they have in the index. */
 export function queueTexts(database: WriteDatabase, texts: readonly PendingText[]): void {
   for (const text of texts)
-    statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES (@key, @source_key, @sha256)').run(text);
+    statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES ($key, $source_key, $sha256)').run(text);
 }
 
 /** Removes a text from the queue. */
@@ -376,7 +376,7 @@ export function queueVersion(database: WriteDatabase, sourceKey: number, sha256:
   statement(
     database,
     `INSERT OR IGNORE INTO wanted_texts SELECT 1 + max(
-       coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN @from AND @to), @from),
-       coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN @from AND @to), @from)), @sourceKey, @sha256`,
+       coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN $from AND $to), $from),
+       coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN $from AND $to), $from)), $sourceKey, $sha256`,
   ).run({ sourceKey, sha256, from, to });
 }

@@ -19,9 +19,9 @@ export const sourcesByDueTime = selectEach<
   SourceToCheck & { next_check_at: string },
   [soon: { now: string; everyMinutes: number; ahead: number }]
 >(`
-  SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-    (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
-    AND (next_check_at <= @now OR (${ONLY_INTERVAL}))
+  SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', $now,
+    (coalesce(every_minutes, $everyMinutes) * $ahead) || ' minutes')
+    AND (next_check_at <= $now OR (${ONLY_INTERVAL}))
   ORDER BY next_check_at`);
 
 /** Returns the number of active sources that are due between two instants. */
@@ -42,9 +42,9 @@ export const earliestDue = selectValue<string>(
 export const hasOverdueSource = hasRow<
   [at: { now: string; since: string; everyMinutes: number; dailyMinutes: number }]
 >(`
-  SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < @since
-  AND ((${ONLY_INTERVAL} AND coalesce(every_minutes, @everyMinutes) <= @dailyMinutes) OR next_check_at <= @now)
-  AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < @since) LIMIT 1`);
+  SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < $since
+  AND ((${ONLY_INTERVAL} AND coalesce(every_minutes, $everyMinutes) <= $dailyMinutes) OR next_check_at <= $now)
+  AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < $since) LIMIT 1`);
 
 /** A source with a cron expression or active hours. */
 export type ScheduledSource = Schedule & SourceToCheck & { next_check_at: string };
@@ -55,7 +55,7 @@ export function scheduledSources(database: ReadDatabase, until: string | null = 
     database,
     `SELECT key, url, next_check_at, every_minutes, every, time_zone, active_hours FROM sources
      WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)
-       AND (@until IS NULL OR next_check_at <= @until)`,
+       AND ($until IS NULL OR next_check_at <= $until)`,
   )
     .all({ until })
     .map((row) => ({
@@ -83,10 +83,10 @@ export const rescheduleDefaults = change<[everyMinutes: number]>(`
  */
 export const clampDueTimes = change<[values: { now: string; everyMinutes: number; slackMinutes: number }]>(`
   UPDATE sources
-  SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-    (coalesce(every_minutes, @everyMinutes) * ${JITTER}) || ' minutes')
-  WHERE removed = 0 AND ${ONLY_INTERVAL} AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-    (coalesce(every_minutes, @everyMinutes) * 1.05 + @slackMinutes) || ' minutes')`);
+  SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', $now,
+    (coalesce(every_minutes, $everyMinutes) * ${JITTER}) || ' minutes')
+  WHERE removed = 0 AND ${ONLY_INTERVAL} AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', $now,
+    (coalesce(every_minutes, $everyMinutes) * 1.05 + $slackMinutes) || ' minutes')`);
 
 /** The results of a round. */
 interface RoundCounts {

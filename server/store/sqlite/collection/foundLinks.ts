@@ -46,8 +46,8 @@ export const foundLinksOf = selectAll<FoundLinkRow, [sourceKey: number]>(
 /** Inserts an address, or replaces what is known of it. */
 export const putFoundLink = change<[link: FoundLinkRow]>(`
   INSERT INTO found_links (source_key, id, url, title, state, found_at, unlinked_at)
-  VALUES (@source_key, @id, @url, @title, @state, @found_at, @unlinked_at)
-  ON CONFLICT DO UPDATE SET title = @title, state = @state, unlinked_at = @unlinked_at`);
+  VALUES ($source_key, $id, $url, $title, $state, $found_at, $unlinked_at)
+  ON CONFLICT DO UPDATE SET title = $title, state = $state, unlinked_at = $unlinked_at`);
 
 export const deleteFoundLink = change<[values: Pick<FoundLinkRow, 'source_key' | 'id'>]>(
   'DELETE FROM found_links WHERE source_key = $source_key AND id = $id',

@@ -74,8 +74,8 @@ export const sameHandIn = selectOne<
   [same: { file: string; url: string; seen_at: string; observer: string }],
   HandIn
 >(
-  `SELECT ${COLUMNS}, h.parts FROM hand_ins h ${WITHHELD} WHERE h.file = @file AND h.record ->> 'url' = @url
-     AND h.record ->> 'seen_at' = @seen_at AND h.record ->> 'observer' = @observer LIMIT 1`,
+  `SELECT ${COLUMNS}, h.parts FROM hand_ins h ${WITHHELD} WHERE h.file = $file AND h.record ->> 'url' = $url
+     AND h.record ->> 'seen_at' = $seen_at AND h.record ->> 'observer' = $observer LIMIT 1`,
   handInOf,
 );
 

@@ -30,7 +30,7 @@ export function insertPage(
   statement(
     database,
     `INSERT INTO page_captures (ledger_entry, source_key, record, requests)
-     VALUES (@ledger_entry, @source_key, @record, @requests)`,
+     VALUES ($ledger_entry, $source_key, $record, $requests)`,
   ).run(row);
   coverPage(database, ledger_entry);
 }
@@ -196,8 +196,8 @@ function fromStored(database: ReadDatabase, row: Stored): HeldAnswer {
 export function partsOfPage(database: ReadDatabase, id: string): HeldAnswer[] {
   return all<Stored>(
     database,
-    `${ANSWER} WHERE r.id = (SELECT retrieval FROM page_captures WHERE id = @id)
-     UNION ALL SELECT * FROM (${ANSWER} WHERE r.part_of = @id AND r.status IS NOT NULL ORDER BY r.id)`,
+    `${ANSWER} WHERE r.id = (SELECT retrieval FROM page_captures WHERE id = $id)
+     UNION ALL SELECT * FROM (${ANSWER} WHERE r.part_of = $id AND r.status IS NOT NULL ORDER BY r.id)`,
     { id },
   ).map((row) => fromStored(database, row));
 }
@@ -226,8 +226,8 @@ const NEAREST_PART = [
   ([compared, order]) =>
     `SELECT s.id AS source, r.sha256, coalesce(r.original_observed_at, r.observed_at) AS at
      FROM retrievals r INDEXED BY parts_by_url JOIN sources s ON s.key = r.source_key
-     WHERE r.url = @url AND r.part_of IS NOT NULL AND r.status IS NOT NULL AND r.error IS NULL
-       AND r.sha256 IS NOT NULL AND coalesce(r.original_observed_at, r.observed_at) ${compared} @at
+     WHERE r.url = $url AND r.part_of IS NOT NULL AND r.status IS NOT NULL AND r.error IS NULL
+       AND r.sha256 IS NOT NULL AND coalesce(r.original_observed_at, r.observed_at) ${compared} $at
      ORDER BY coalesce(r.original_observed_at, r.observed_at) ${order} LIMIT 1`,
 );
 
@@ -252,18 +252,18 @@ export interface AskedAnswer {
  * answer: a file may claim any address.
  */
 const PLACES = {
-  parts: `retrievals INDEXED BY parts_by_url WHERE url = @url AND part_of IS NOT NULL AND status IS NOT NULL`,
+  parts: `retrievals INDEXED BY parts_by_url WHERE url = $url AND part_of IS NOT NULL AND status IS NOT NULL`,
   versions: `retrievals INDEXED BY observations_by_moment
-    WHERE source_key = (SELECT key FROM sources WHERE id = @source)
+    WHERE source_key = (SELECT key FROM sources WHERE id = $source)
       AND sha256 IS NOT NULL AND error IS NULL AND part_of IS NULL AND NOT ${isHandedInSql('observer')}`,
   failures: `retrievals INDEXED BY failures_by_moment
-    WHERE source_key = (SELECT key FROM sources WHERE id = @source)
+    WHERE source_key = (SELECT key FROM sources WHERE id = $source)
       AND part_of IS NULL AND error IS NOT NULL AND status IS NOT NULL`,
 };
 /** What was received without its body, such as one that was too large, is no answer. */
-const IS_ANSWER = '((sha256 IS NOT NULL AND (status IS NOT 206 OR @isRange)) OR status >= 300)';
-const HAS_METHOD = "coalesce(request ->> 'method', 'GET') = @method";
-const HAS_BODY = "(request -> 'body' ->> 'sha256') IS @body";
+const IS_ANSWER = '((sha256 IS NOT NULL AND (status IS NOT 206 OR $isRange)) OR status >= 300)';
+const HAS_METHOD = "coalesce(request ->> 'method', 'GET') = $method";
+const HAS_BODY = "(request -> 'body' ->> 'sha256') IS $body";
 
 /**
  * Returns the answer to a request that is nearest in time, by any observer; undefined if the archive holds none. A
@@ -292,7 +292,7 @@ function nearest(database: ReadDatabase, asked: AskedAnswer, condition: string):
     ]) {
       const row = one<{ id: number; at: string }>(
         database,
-        `SELECT id, ${MOMENT} AS at FROM ${place} AND ${MOMENT} ${compared} @at AND ${condition} ${shared}
+        `SELECT id, ${MOMENT} AS at FROM ${place} AND ${MOMENT} ${compared} $at AND ${condition} ${shared}
          ORDER BY ${MOMENT} ${order} LIMIT 1`,
         parameters,
       );

@@ -105,10 +105,10 @@ export function markExpired(
   );
   run(
     database,
-    `UPDATE profiles SET last_used_at = @at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE @reason END,
-       expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = @source) END,
-       expired_at = CASE state WHEN 'expired' THEN expired_at ELSE @at END, state = 'expired'
-     WHERE id = @profile AND EXISTS (SELECT 1 FROM sources WHERE key = @source AND profile = @profile)`,
+    `UPDATE profiles SET last_used_at = $at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE $reason END,
+       expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = $source) END,
+       expired_at = CASE state WHEN 'expired' THEN expired_at ELSE $at END, state = 'expired'
+     WHERE id = $profile AND EXISTS (SELECT 1 FROM sources WHERE key = $source AND profile = $profile)`,
     { profile, source, reason, at },
   );
 }
@@ -127,20 +127,20 @@ export function markWorking(
   run(
     database,
     `UPDATE profiles SET state = 'works', expired_at = NULL, expired_reason = NULL, expired_source = NULL
-     WHERE id = @profile AND state <> 'works' AND ${NONE_EXPIRED}`,
+     WHERE id = $profile AND state <> 'works' AND ${NONE_EXPIRED}`,
     { profile },
   );
 }
 
 const NONE_EXPIRED = `NOT EXISTS (SELECT 1 FROM sources
-  WHERE sources.profile = @profile AND removed = 0 AND login_expired_at IS NOT NULL)`;
+  WHERE sources.profile = $profile AND removed = 0 AND login_expired_at IS NOT NULL)`;
 
 /** Ends the expiry of a profile if the sources that noticed it no longer name it: whether it works is unknown then. */
 export function forgetExpiry(database: WriteDatabase, profile: string): void {
   run(
     database,
     `UPDATE profiles SET state = 'untried', expired_at = NULL, expired_reason = NULL, expired_source = NULL
-     WHERE id = @profile AND state = 'expired' AND ${NONE_EXPIRED}`,
+     WHERE id = $profile AND state = 'expired' AND ${NONE_EXPIRED}`,
     { profile },
   );
 }

@@ -68,9 +68,9 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
     `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
        original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label,
        part_of, connection)
-     VALUES (${NEXT_ID}, @source_key, @round, @url, @final_url, @redirects, @observer, @observed_at,
-       @original_observed_at, @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms,
-       @page_label, @part_of, @connection)`,
+     VALUES (${NEXT_ID}, $source_key, $round, $url, $final_url, $redirects, $observer, $observed_at,
+       $original_observed_at, $status, $error, $content_type, $headers, $request, $sha256, $bytes, $duration_ms,
+       $page_label, $part_of, $connection)`,
   ).run({
     ...retrieval,
     redirects: JSON.stringify(

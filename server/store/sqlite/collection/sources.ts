@@ -156,9 +156,9 @@ export function updatePageError(database: WriteDatabase, key: number, page_error
 export const recordInternalFailure = change<
   [fault: { key: number; error: RetrievalError; at: string; next_check_at: string }]
 >(`
-  UPDATE sources SET consecutive = consecutive + 1, failing_since = coalesce(failing_since, @at),
-    last_checked_at = @at, last_status = NULL, last_error = @error, next_check_at = @next_check_at
-  WHERE key = @key`);
+  UPDATE sources SET consecutive = consecutive + 1, failing_since = coalesce(failing_since, $at),
+    last_checked_at = $at, last_status = NULL, last_error = $error, next_check_at = $next_check_at
+  WHERE key = $key`);
 
 /** The SQL condition for active sources: watched and not paused. */
 export const WATCHED = 'removed = 0 AND paused = 0';
@@ -215,7 +215,7 @@ export function listSourceRows(
   { sort, ...place }: Place & { sort: SourcesQuery['sort'] },
 ): Slice<SourceRow> {
   const conditions = ['removed = 0', ...sourceConditions(filter)];
-  if (filter.state !== null) conditions.push('state = @state');
+  if (filter.state !== null) conditions.push('state = $state');
   if (filter.paused !== null) conditions.push(`paused = ${filter.paused ? 1 : 0}`);
   // SQLite has no boolean parameters.
   const { paused: _paused, ...named } = filter;
@@ -374,9 +374,9 @@ export interface SourceFilter {
 export function sourceConditions(filter: Omit<SourceFilter, 'state' | 'paused'>): string[] {
   const where: string[] = [];
   if (filter.match !== null)
-    where.push('key IN (SELECT rowid FROM source_text WHERE source_text MATCH @match)');
-  if (filter.agency !== null) where.push('agency = @agency');
-  if (filter.tag !== null) where.push('key IN (SELECT source_key FROM source_tags WHERE tag = @tag)');
+    where.push('key IN (SELECT rowid FROM source_text WHERE source_text MATCH $match)');
+  if (filter.agency !== null) where.push('agency = $agency');
+  if (filter.tag !== null) where.push('key IN (SELECT source_key FROM source_tags WHERE tag = $tag)');
   return where;
 }
 
@@ -424,8 +424,8 @@ function deleteTags(database: WriteDatabase, key: number): void {
   if (row?.tags === '[]') return;
   statement(
     database,
-    `DELETE FROM source_tags WHERE source_key = @key
-     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
+    `DELETE FROM source_tags WHERE source_key = $key
+     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = $key)))' : ''}`,
   ).run({ key });
 }
 

@@ -52,8 +52,8 @@ export const retrievalAt = selectOne<
   ViewedRetrieval
 >(
   `${SELECT} WHERE r.id = (SELECT id FROM retrievals INDEXED BY observations_by_moment
-     WHERE source_key = @sourceKey AND sha256 IS NOT NULL AND error IS NULL AND part_of IS NULL AND ${MOMENT} = @moment
-       AND sha256 = @sha256 LIMIT 1)`,
+     WHERE source_key = $sourceKey AND sha256 IS NOT NULL AND error IS NULL AND part_of IS NULL AND ${MOMENT} = $moment
+       AND sha256 = $sha256 LIMIT 1)`,
   fromStored,
 );
 
@@ -83,8 +83,8 @@ export const pagePart = selectOne<
   [{ sourceKey: number; sha256: string; moment: string | null }],
   ViewedRetrieval
 >(
-  `${SELECT} WHERE r.sha256 = @sha256 AND r.source_key = @sourceKey AND r.part_of IS NOT NULL
-     AND (@moment IS NULL OR coalesce(r.original_observed_at, r.observed_at) = @moment)
+  `${SELECT} WHERE r.sha256 = $sha256 AND r.source_key = $sourceKey AND r.part_of IS NOT NULL
+     AND ($moment IS NULL OR coalesce(r.original_observed_at, r.observed_at) = $moment)
    ORDER BY r.id LIMIT 1`,
   fromStored,
 );

@@ -58,15 +58,15 @@ export function* iterateWarcRows(database: ReadDatabase, filter: WarcFilter): Ge
 
 const pageByTime = selectAll<Stored, [place: { observed_at: string; id: number; until: string }]>(`
   SELECT ${COLUMNS} FROM retrievals r INDEXED BY retrievals_by_time JOIN sources s ON s.key = r.source_key
-  WHERE (r.observed_at, r.id) > (@observed_at, @id) AND r.observed_at <= @until
+  WHERE (r.observed_at, r.id) > ($observed_at, $id) AND r.observed_at <= $until
   ORDER BY r.observed_at, r.id LIMIT ${PAGE}`);
 
 const pageOfSource = selectAll<Stored, [place: { source_key: number; id: number }]>(`
   WITH page AS (
     SELECT * FROM (SELECT id FROM retrievals INDEXED BY retrievals_by_source
-      WHERE source_key = @source_key AND id > @id AND part_of IS NULL ORDER BY id LIMIT ${PAGE})
+      WHERE source_key = $source_key AND id > $id AND part_of IS NULL ORDER BY id LIMIT ${PAGE})
     UNION ALL SELECT * FROM (SELECT id FROM retrievals INDEXED BY parts_by_source
-      WHERE source_key = @source_key AND id > @id AND part_of IS NOT NULL ORDER BY id LIMIT ${PAGE}))
+      WHERE source_key = $source_key AND id > $id AND part_of IS NOT NULL ORDER BY id LIMIT ${PAGE}))
   SELECT ${COLUMNS} FROM page CROSS JOIN retrievals r ON r.id = page.id JOIN sources s ON s.key = r.source_key
   ORDER BY r.id LIMIT ${PAGE}`);
 
@@ -75,7 +75,7 @@ export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow |
   const found = statement<Stored>(
     database,
     `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
-     WHERE r.sha256 = @sha256 AND r.source_key = @source_key AND r.id < @id AND r.status IS NOT 304
+     WHERE r.sha256 = $sha256 AND r.source_key = $source_key AND r.id < $id AND r.status IS NOT 304
        AND r.part_of IS NULL
      ORDER BY r.id DESC LIMIT 1`,
   ).get({ sha256: row.sha256, source_key: row.source_key, id: row.id });
@@ -90,7 +90,7 @@ export function eventsOfAttempt(
   return statement<{ id: number; event_type: string; ledger_entry: number }>(
     database,
     `SELECT id, event_type, ledger_entry FROM events INDEXED BY events_by_source
-     WHERE source_key = @source_key AND observed_at = @observed_at AND retrieval = @id ORDER BY id`,
+     WHERE source_key = $source_key AND observed_at = $observed_at AND retrieval = $id ORDER BY id`,
   ).all({ source_key: row.source_key, observed_at: row.observed_at, id: row.id });
 }
 
@@ -108,7 +108,7 @@ export function createWrittenObjectsTable(database: ReadDatabase): void {
 export function insertWrittenObject(database: ReadDatabase, sha256: string, written: WrittenObject): void {
   statement(
     database,
-    'INSERT INTO temp.written_objects VALUES (@sha256, @retrieval, @record, @url, @date)',
+    'INSERT INTO temp.written_objects VALUES ($sha256, $retrieval, $record, $url, $date)',
   ).run({ sha256, ...written });
 }
 

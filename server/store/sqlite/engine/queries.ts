@@ -1,19 +1,33 @@
+import type Database from 'better-sqlite3';
 import type { Slice } from '../../../../shared/values/list.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /*
- * The shapes that most queries have. Each prepares its statement once for each connection. `values` are bound to the
- * placeholders of the SQL: one value for each `?`, or one object for all `$name`.
+ * Queries whose SQL is put together for each call, such as a list with conditions. All others are declared: see below.
+ * Each statement is prepared once for each connection. `values` are bound to the placeholders of the SQL: one value for
+ * each `?`, or one object for all `$name`.
  */
 
 /** Returns the first row. */
 export function one<Row>(database: ReadDatabase, sql: string, ...values: unknown[]): Row | undefined {
-  return statement<Row>(database, sql).get(...values);
+  return rows<Row>(database, sql).get(...values);
 }
 
 /** Returns all rows. */
 export function all<Row>(database: ReadDatabase, sql: string, ...values: unknown[]): Row[] {
-  return statement<Row>(database, sql).all(...values);
+  return rows<Row>(database, sql).all(...values);
+}
+
+/** Iterates over all rows. Nothing else may use the connection meanwhile. */
+export function each<Row>(database: ReadDatabase, sql: string, ...values: unknown[]): IterableIterator<Row> {
+  return rows<Row>(database, sql).iterate(...values);
+}
+
+/** Returns the first column of all rows. */
+export function columnOf<Value>(database: ReadDatabase, sql: string, ...values: unknown[]): Value[] {
+  return statement<Value>(database, sql)
+    .pluck()
+    .all(...values);
 }
 
 /** Returns the number of rows. @param from what follows `FROM`: a table and its conditions */
@@ -55,17 +69,24 @@ export interface Listing {
 }
 
 /** Returns one page of a list and the number of all its rows, both from one snapshot. */
-export function page<Row>(
-  database: ReadDatabase,
-  { columns, from, order, values = [] }: Listing,
-  { limit, offset }: Place,
-): Slice<Row> {
-  const sql = `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ? OFFSET ?`;
+export function page<Row>(database: ReadDatabase, listing: Listing, { limit, offset }: Place): Slice<Row> {
+  const { from, values = [] } = listing;
+  const placed = NAMED.test(from)
+    ? [Object.assign({ limit, offset }, ...values)]
+    : [...values, limit, offset];
   return onSnapshot(database, () => ({
-    items: all<Row>(database, sql, ...values, limit, offset),
+    items: all<Row>(database, pageSql(listing), ...placed),
     total: count(database, from, ...values),
   }));
 }
+
+/** The placeholders of the place are of the same kind as those of the list. */
+function pageSql({ columns, from, order }: Listing): string {
+  const place = NAMED.test(from) ? 'LIMIT $limit OFFSET $offset' : 'LIMIT ? OFFSET ?';
+  return `SELECT ${columns} FROM ${from} ORDER BY ${order} ${place}`;
+}
+
+const NAMED = /\$\w/;
 
 /** Which part of a list a page is. */
 export interface Place {
@@ -84,7 +105,14 @@ type SelectPage<Values extends unknown[], Item> = (
   place: Place,
   ...values: Values
 ) => Slice<Item>;
-type Change<Values extends unknown[]> = (database: WriteDatabase, ...values: Values) => void;
+type Change<Values extends unknown[]> = (database: WriteDatabase, ...values: Values) => number;
+
+const declared = new Set<string>();
+
+/** Returns the SQL of every query that a loaded module declares, so that a test can prepare each. */
+export function declaredQueries(): string[] {
+  return [...declared];
+}
 
 function bound(values: readonly unknown[]): unknown[] {
   return values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value));
@@ -100,6 +128,7 @@ export function selectOne<Row, Values extends unknown[], Result>(
   sql: string,
   read?: (row: Row) => Result,
 ): Select<Values, Row | Result | undefined> {
+  declared.add(sql);
   return (database, ...values) => {
     const row = one<Row>(database, sql, ...bound(values));
     return row !== undefined && read ? read(row) : row;
@@ -116,9 +145,10 @@ export function selectAll<Row, Values extends unknown[], Result>(
   sql: string,
   read?: (row: Row) => Result,
 ): Select<Values, (Row | Result)[]> {
+  declared.add(sql);
   return (database, ...values) => {
-    const rows = all<Row>(database, sql, ...bound(values));
-    return read ? rows.map((row) => read(row)) : rows;
+    const found = all<Row>(database, sql, ...bound(values));
+    return read ? found.map((row) => read(row)) : found;
   };
 }
 
@@ -126,7 +156,8 @@ export function selectAll<Row, Values extends unknown[], Result>(
 export function selectEach<Row, Values extends unknown[] = []>(
   sql: string,
 ): Select<Values, IterableIterator<Row>> {
-  return (database, ...values) => statement<Row>(database, sql).iterate(...bound(values));
+  declared.add(sql);
+  return (database, ...values) => each<Row>(database, sql, ...bound(values));
 }
 
 /** Declares a query for the first column of the first row. If that is missing or NULL, `otherwise` is the result. */
@@ -141,6 +172,7 @@ export function selectValue<Value, Values extends unknown[]>(
   sql: string,
   otherwise?: Value,
 ): Select<Values, Value | undefined> {
+  declared.add(sql);
   return (database, ...values) =>
     (statement(database, sql)
       .pluck()
@@ -149,10 +181,8 @@ export function selectValue<Value, Values extends unknown[]>(
 
 /** Declares a query for the first column of all rows. */
 export function selectValues<Value, Values extends unknown[] = []>(sql: string): Select<Values, Value[]> {
-  return (database, ...values) =>
-    statement<Value>(database, sql)
-      .pluck()
-      .all(...bound(values));
+  declared.add(sql);
+  return (database, ...values) => columnOf<Value>(database, sql, ...bound(values));
 }
 
 /** Declares a query for the number of rows. @param from what follows `FROM` */
@@ -162,6 +192,7 @@ export function countOf<Values extends unknown[] = []>(from: string): Select<Val
 
 /** Declares a query for whether there is a row. */
 export function hasRow<Values extends unknown[] = []>(sql: string): Select<Values, boolean> {
+  declared.add(sql);
   return (database, ...values) => one(database, sql, ...bound(values)) !== undefined;
 }
 
@@ -177,20 +208,50 @@ export function selectPage<Row, Values extends unknown[], Item>(
   listing: Omit<Listing, 'values'>,
   read?: (row: Row) => Item,
 ): SelectPage<Values, Row | Item> {
+  declared.add(pageSql(listing));
   return (database, place, ...values) => {
     const { items, total } = page<Row>(database, { ...listing, values }, place);
     return { items: read ? items.map((row) => read(row)) : items, total };
   };
 }
 
-/** Declares a change of rows. */
+/** Declares a change of rows, which returns how many it changed. */
 export function change<Values extends unknown[] = []>(sql: string): Change<Values> {
-  return (database, ...values) => void run(database, sql, ...bound(values));
+  declared.add(sql);
+  return (database, ...values) => run(database, sql, ...bound(values));
 }
 
-/** Declares the insertion of a row. @param columns their names, separated by commas; each is a member of `Row` */
+/** Declares a change of rows of a temporary table, which a connection for reading may have. */
+export function changeTemporary<Values extends unknown[] = []>(sql: string): Select<Values, number> {
+  declared.add(sql);
+  return (database, ...values) => statement(database, sql).run(...bound(values)).changes;
+}
+
+/**
+ * Declares the insertion of a row, which returns its number (`rowid`).
+ * @param columns their names, separated by commas; each is a member of `Row`
+ */
 export function inserts<Row extends object>(table: string, columns: string): Change<[row: Row]> {
-  return change(insertion(table, columns));
+  const sql = insertion(table, columns);
+  declared.add(sql);
+  return (database, row) => Number(statement(database, sql).run(row).lastInsertRowid);
+}
+
+/** Which columns are changed of which row; names are separated by commas, and each is a member of `Row`. */
+interface Changed {
+  key: string;
+  columns: string;
+}
+
+/** Declares a change of columns of the row with a `key`. */
+export function updates<Row extends object>(table: string, { key, columns }: Changed): Change<[row: Row]> {
+  return change(`UPDATE ${table} SET ${columns.replaceAll(/\w+/g, '$& = $$$&')} WHERE ${key} = $${key}`);
+}
+
+/** Declares the insertion of a row, or of the other columns into the row with the same `key`. */
+export function upserts<Row extends object>(table: string, { key, columns }: Changed): Change<[row: Row]> {
+  const changes = columns.replaceAll(/\w+/g, '$& = excluded.$&');
+  return change(`${insertion(table, `${key}, ${columns}`)} ON CONFLICT (${key}) DO UPDATE SET ${changes}`);
 }
 
 /** Inserts a row. @param columns their names, separated by commas; each is a member of `row` */
@@ -199,25 +260,20 @@ export function insert(database: WriteDatabase, table: string, columns: string, 
 }
 
 /** Sets columns of the row with a `key`. @param columns their names, separated by commas; each is a member of `row` */
-export function update(
-  database: WriteDatabase,
-  table: string,
-  { key, columns }: { key: string; columns: string },
-  row: object,
-): void {
+export function update(database: WriteDatabase, table: string, { key, columns }: Changed, row: object): void {
   run(database, `UPDATE ${table} SET ${columns.replaceAll(/\w+/g, '$& = $$$&')} WHERE ${key} = $${key}`, row);
 }
 
 /** Inserts a row, or replaces what the row with the same `key` has in the other columns. */
-export function upsert(
-  database: WriteDatabase,
-  table: string,
-  { key, columns }: { key: string; columns: string },
-  row: object,
-): void {
+export function upsert(database: WriteDatabase, table: string, { key, columns }: Changed, row: object): void {
   const changes = columns.replaceAll(/\w+/g, '$& = excluded.$&');
   const sql = `${insertion(table, `${key}, ${columns}`)} ON CONFLICT (${key}) DO UPDATE SET ${changes}`;
   statement(database, sql).run(row);
+}
+
+/** Returns a statement that returns whole rows, also where another query with the same SQL reads its first column only. */
+function rows<Row>(database: ReadDatabase, sql: string): Database.Statement<unknown[], Row> {
+  return statement<Row>(database, sql).pluck(false);
 }
 
 function insertion(table: string, columns: string): string {

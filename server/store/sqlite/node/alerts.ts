@@ -66,9 +66,9 @@ export function putRule(
   statement(
     database,
     `INSERT INTO alert_rules (id, name, rule, paused, created_at, active_since, after_event, after_entry)
-     VALUES (@id, @name, @rule, @paused, @created_at, @active_since, @after_event, @after_entry)
-     ON CONFLICT (id) DO UPDATE SET name = @name, rule = @rule, paused = @paused, active_since = @active_since,
-     after_event = @after_event, after_entry = @after_entry`,
+     VALUES ($id, $name, $rule, $paused, $created_at, $active_since, $after_event, $after_entry)
+     ON CONFLICT (id) DO UPDATE SET name = $name, rule = $rule, paused = $paused, active_since = $active_since,
+     after_event = $after_event, after_entry = $after_entry`,
   ).run({ ...row, paused: Number(paused), rule: JSON.stringify({ when, to, every, began_later }) });
 }
 
@@ -241,7 +241,7 @@ export const deliveryById = selectOne<StoredDelivery, [id: string], DeliveryRow>
 );
 
 /** The time at which a delivery is to be looked at. While the desktop app is closed, its notifications only expire. */
-const LOOK_AT = "CASE WHEN kind = 'desktop' AND @hasDesktop = 0 THEN gives_up_at ELSE due_at END";
+const LOOK_AT = "CASE WHEN kind = 'desktop' AND $hasDesktop = 0 THEN gives_up_at ELSE due_at END";
 
 /** Returns the deliveries that are due, the longest due first, without those to the given targets (as JSON). */
 export function dueDeliveries(
@@ -250,9 +250,9 @@ export function dueDeliveries(
 ): DeliveryRow[] {
   return statement<StoredDelivery>(
     database,
-    `SELECT * FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting' AND due_at <= @now
-     AND ${LOOK_AT} <= @now AND target NOT IN (SELECT value FROM json_each(@busy))
-     ORDER BY due_at, number LIMIT @limit`,
+    `SELECT * FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting' AND due_at <= $now
+     AND ${LOOK_AT} <= $now AND target NOT IN (SELECT value FROM json_each($busy))
+     ORDER BY due_at, number LIMIT $limit`,
   )
     .all({ now, hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy), limit })
     .map(deliveryFromStored);
@@ -267,7 +267,7 @@ export function nextDeliveryAt(
     statement<string | null>(
       database,
       `SELECT min(${LOOK_AT}) FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting'
-       AND target NOT IN (SELECT value FROM json_each(@busy))`,
+       AND target NOT IN (SELECT value FROM json_each($busy))`,
     )
       .pluck()
       .get({ hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy) }) ?? undefined
@@ -289,19 +289,19 @@ export const setUnsent = change<[id: string]>("UPDATE alert_deliveries SET state
 export const setOutcome = change<
   [outcome: Pick<DeliveryRow, 'id' | 'state' | 'due_at' | 'sent_at' | 'error'>]
 >(`
-  UPDATE alert_deliveries SET state = @state, due_at = @due_at, sent_at = @sent_at, error = @error,
-  attempts = attempts + 1 WHERE id = @id`);
+  UPDATE alert_deliveries SET state = $state, due_at = $due_at, sent_at = $sent_at, error = $error,
+  attempts = attempts + 1 WHERE id = $id`);
 
 /** Sends a failed delivery again until another time. */
 export const setWaiting = change<[values: Pick<DeliveryRow, 'id' | 'due_at' | 'gives_up_at'>]>(`
-  UPDATE alert_deliveries SET state = 'waiting', due_at = @due_at, gives_up_at = @gives_up_at, attempts = 0
-  WHERE id = @id`);
+  UPDATE alert_deliveries SET state = 'waiting', due_at = $due_at, gives_up_at = $gives_up_at, attempts = 0
+  WHERE id = $id`);
 
 /** Makes the waiting messages of a kind due now, because what kept them from being sent may have changed. */
 export function setDueNow(database: WriteDatabase, kind: AlertTarget['kind'], now: string): void {
   statement(
     database,
-    "UPDATE alert_deliveries SET due_at = @now WHERE state = 'waiting' AND kind = @kind AND due_at > @now",
+    "UPDATE alert_deliveries SET due_at = $now WHERE state = 'waiting' AND kind = $kind AND due_at > $now",
   ).run({ kind, now });
 }
 

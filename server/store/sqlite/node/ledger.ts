@@ -148,7 +148,7 @@ export function removeWitnessedLog(database: WriteDatabase, origin: string, at: 
 export const setWitnessed = change<
   [state: { origin: string; size: number; root: string; note: string; at: string }]
 >(
-  'UPDATE witnessed_logs SET size = @size, root = @root, note = @note, cosigned_at = @at WHERE origin = @origin',
+  'UPDATE witnessed_logs SET size = $size, root = $root, note = $note, cosigned_at = $at WHERE origin = $origin',
 );
 
 /** Keeps a refused request, once for each checkpoint, and at most `most` of one log. */
@@ -156,8 +156,8 @@ export function insertRefusal(database: WriteDatabase, refusal: Omit<RefusalRow,
   statement(
     database,
     `INSERT INTO witness_refusals (origin, at, known_size, known_note, size, body, request)
-     SELECT @origin, @at, @known_size, @known_note, @size, @body, @request
-     WHERE (SELECT count(*) FROM witness_refusals WHERE origin = @origin) < @most
+     SELECT $origin, $at, $known_size, $known_note, $size, $body, $request
+     WHERE (SELECT count(*) FROM witness_refusals WHERE origin = $origin) < $most
      ON CONFLICT (origin, body) DO NOTHING`,
   ).run({ ...refusal, most });
 }
@@ -181,7 +181,7 @@ export const newestCosignature = selectOne<CosignatureRow, [witness: string]>(
 export const cosignaturesOf = selectAll<
   CosignatureRow,
   [checkpoint: { origin: string; size: number; root: string }]
->('SELECT * FROM cosignatures WHERE size = @size AND root = @root AND origin = @origin ORDER BY witness');
+>('SELECT * FROM cosignatures WHERE size = $size AND root = $root AND origin = $origin ORDER BY witness');
 
 /** Returns the sizes of the newest and the oldest checkpoint of this name over at least `size` entries that a witness cosigned. */
 export function cosignedSizes(database: ReadDatabase, size: number, origin: string): number[] {
@@ -255,9 +255,9 @@ export const iterateTimestamps = selectEach<StoredTimestamp>(
 export function earliestTimestamps(database: ReadDatabase, seq: number): StoredTimestamp[] {
   const rows = statement<StoredTimestamp>(
     database,
-    `SELECT * FROM timestamps AS found WHERE size >= @seq AND NOT EXISTS (
+    `SELECT * FROM timestamps AS found WHERE size >= $seq AND NOT EXISTS (
        SELECT 1 FROM timestamps AS earlier
-       WHERE earlier.authority = found.authority AND earlier.size >= @seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
+       WHERE earlier.authority = found.authority AND earlier.size >= $seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
      ORDER BY at, size, id`,
   );
   return rows.all({ seq });

@@ -151,6 +151,6 @@ export function writeCounts(database: ReadDatabase, who: string, hour: number): 
   ).get(hour, who) as WriteCounts;
 }
 
-export const addWriteCounts = change<[who: string, hour: number, values: { writes: number; bytes: number }]>(`
-  INSERT INTO write_counts (who, hour, writes, bytes) VALUES (?, ?, $writes, $bytes)
+export const addWriteCounts = change<[values: { who: string; hour: number; writes: number; bytes: number }]>(`
+  INSERT INTO write_counts (who, hour, writes, bytes) VALUES ($who, $hour, $writes, $bytes)
   ON CONFLICT DO UPDATE SET writes = writes + excluded.writes, bytes = bytes + excluded.bytes`);

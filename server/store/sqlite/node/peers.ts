@@ -293,10 +293,10 @@ export function setObservers(database: WriteDatabase, source_key: number, peers:
 export const setObserverOutcome = change<
   [outcome: { source_key: number; peer: string; asked_at: string; error: string | null }]
 >(
-  'UPDATE source_observers SET asked_at = @asked_at, error = @error WHERE source_key = @source_key AND peer = @peer',
+  'UPDATE source_observers SET asked_at = $asked_at, error = $error WHERE source_key = $source_key AND peer = $peer',
 );
 
 /** Sets how many addresses this node fetches for a peer in a day. */
 export const setObservePerDay = change<[values: { id: string; observe_per_day: number }]>(
-  'UPDATE peers SET observe_per_day = @observe_per_day WHERE id = @id',
+  'UPDATE peers SET observe_per_day = $observe_per_day WHERE id = $id',
 );

@@ -327,7 +327,7 @@ function labelled(label: LabelFilter): string {
   if (label === 'outside') return OUTSIDE_EVENTS;
   const recorded = 'SELECT id FROM events INDEXED BY events_with_label WHERE page_label IS NOT NULL';
   if (label === 'any' || label === 'none') return `${recorded} UNION ${OUTSIDE_EVENTS}`;
-  return `${recorded} AND json_extract(page_label, '$.label') = @label`;
+  return `${recorded} AND json_extract(page_label, '$.label') = $label`;
 }
 
 /** Returns the SQL condition of the filter by label on the column `id`. The parameter is `label`. */

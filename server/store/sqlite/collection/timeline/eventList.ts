@@ -65,11 +65,11 @@ function eventConditions(filter: EventFilter): string[] {
   const conditions: string[] = [];
   const keys = keysOf(filter);
   if (keys !== undefined) {
-    const byId = filter.ids.length > 0 ? ' OR id IN (SELECT value FROM json_each(@ids))' : '';
+    const byId = filter.ids.length > 0 ? ' OR id IN (SELECT value FROM json_each($ids))' : '';
     conditions.push(`(source_key IN (${keys})${byId})`);
   }
-  if (filter.event_type !== null) conditions.push('event_type = @event_type');
-  if (filter.observer !== null) conditions.push('observer = @observer');
+  if (filter.event_type !== null) conditions.push('event_type = $event_type');
+  if (filter.observer !== null) conditions.push('observer = $observer');
   if (filter.noise !== null) conditions.push(filter.noise ? IS_NOISE : `NOT ${IS_NOISE}`);
   if (filter.label !== null) conditions.push(labelCondition(filter.label));
   return conditions;
@@ -78,13 +78,13 @@ function eventConditions(filter: EventFilter): string[] {
 /** Returns a query for the keys of the sources that match; undefined if all do. */
 function keysOf(filter: Omit<EventFilter, 'ids'>): string | undefined {
   const conditions = sourceConditions(filter);
-  if (filter.source !== null) conditions.push('id = @source');
+  if (filter.source !== null) conditions.push('id = $source');
   if (conditions.length === 0) return undefined;
   // A single condition on text or tag needs no access to the sources.
   if (conditions.length === 1 && filter.match !== null)
-    return 'SELECT rowid FROM source_text WHERE source_text MATCH @match';
+    return 'SELECT rowid FROM source_text WHERE source_text MATCH $match';
   if (conditions.length === 1 && filter.tag !== null)
-    return 'SELECT source_key FROM source_tags WHERE tag = @tag';
+    return 'SELECT source_key FROM source_tags WHERE tag = $tag';
   return `SELECT key FROM sources WHERE ${conditions.join(' AND ')}`;
 }
 
@@ -100,8 +100,8 @@ export function eventsByDigests(
   const keys = keysOf(filter);
   const hasPrefix = prefixes.map(
     (_prefix, index) => `id IN (
-       SELECT id FROM events WHERE sha256 >= @from${index} AND sha256 < @to${index}
-       UNION SELECT id FROM events WHERE previous_sha256 >= @from${index} AND previous_sha256 < @to${index})`,
+       SELECT id FROM events WHERE sha256 >= $from${index} AND sha256 < $to${index}
+       UNION SELECT id FROM events WHERE previous_sha256 >= $from${index} AND previous_sha256 < $to${index})`,
   );
   const parameters: Record<string, unknown> = { ...filter };
   for (const [index, prefix] of prefixes.entries()) {
@@ -190,11 +190,11 @@ export function scanTimeline(
   const { observed_at, id } = after ?? TOP;
   const { noise: _inConditions, seen: _notHere, ...values } = filter;
   const parameters = { ...values, ids: JSON.stringify(filter.ids), observed_at, id, length };
-  const bounds = ['(observed_at, id) < (@observed_at, @id)'];
-  if (filter.since !== null) bounds.push('observed_at >= @since');
-  if (filter.until !== null) bounds.push('observed_at <= @until');
+  const bounds = ['(observed_at, id) < ($observed_at, $id)'];
+  if (filter.since !== null) bounds.push('observed_at >= $since');
+  if (filter.until !== null) bounds.push('observed_at <= $until');
   const scanned = `SELECT observed_at, id, source_key, event_type, observer FROM events INDEXED BY events_by_time
-    WHERE ${bounds.join(' AND ')} ORDER BY observed_at DESC, id DESC LIMIT @length`;
+    WHERE ${bounds.join(' AND ')} ORDER BY observed_at DESC, id DESC LIMIT $length`;
   const end = statement<TimelinePosition & { count: number }>(
     database,
     `SELECT observed_at, id, count(*) OVER () AS count FROM (${scanned}) ORDER BY observed_at, id LIMIT 1`,

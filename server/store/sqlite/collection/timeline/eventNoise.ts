@@ -295,8 +295,8 @@ export class NoiseMarks {
     const rows = onSnapshot(this.#database, () => {
       const changed =
         this.#lastRevision === undefined
-          ? 'SELECT key, rules_digest FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL AND @after IS NULL'
-          : 'SELECT key, rules_digest FROM sources WHERE key IN (SELECT source_key FROM source_revisions WHERE ledger_entry > @after)';
+          ? 'SELECT key, rules_digest FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL AND $after IS NULL'
+          : 'SELECT key, rules_digest FROM sources WHERE key IN (SELECT source_key FROM source_revisions WHERE ledger_entry > $after)';
       const found = statement<RulesRow>(this.#database, changed)
         .raw()
         .all({ after: this.#lastRevision ?? null });
@@ -388,6 +388,6 @@ export const watchedParts = selectAll<
 export const recordSearch = change<
   [found: { key: number; watch: string; sha256: string; lost_at: string | null }]
 >(`
-  UPDATE sources SET watch_sought = @sha256,
-    watch_lost_at = iif(@lost_at IS NULL, NULL, coalesce(watch_lost_at, @lost_at))
-  WHERE key = @key AND watch = @watch`);
+  UPDATE sources SET watch_sought = $sha256,
+    watch_lost_at = iif($lost_at IS NULL, NULL, coalesce(watch_lost_at, $lost_at))
+  WHERE key = $key AND watch = $watch`);

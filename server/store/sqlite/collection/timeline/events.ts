@@ -35,7 +35,7 @@ export function putEventSummary(
 }
 const putSummary = change<[summary: EventSummary]>(`
   INSERT OR REPLACE INTO event_summaries (event, summary, rules_digest)
-  VALUES (@event, @summary, @rules_digest)`);
+  VALUES ($event, $summary, $rules_digest)`);
 
 /** Whether an event was summarized with these rules, also if nothing was found to say. */
 export const isSummarized = hasRow<[values: { id: number; rules_digest: string | null }]>(
@@ -95,7 +95,7 @@ export const firstEventWith = selectValue<
   number,
   [version: { source_key: number; observer: string; sha256: string }]
 >(`
-  SELECT min(id) AS id FROM events WHERE sha256 = @sha256 AND source_key = @source_key AND observer = @observer
+  SELECT min(id) AS id FROM events WHERE sha256 = $sha256 AND source_key = $source_key AND observer = $observer
   AND event_type IN ('first_seen', 'changed')`);
 
 type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise' | 'outside'> & {
@@ -192,8 +192,8 @@ export const changesOfSourceAfter = selectAll<
   [event: Pick<Event, 'id' | 'observer'> & { source: string; until: number }],
   Event
 >(
-  `SELECT ${EVENT_COLUMNS} FROM sources s CROSS JOIN events e ON e.source_key = s.key WHERE s.id = @source
-   AND e.id > @id AND e.id <= @until AND e.event_type = 'changed' AND e.observer = @observer ORDER BY e.id`,
+  `SELECT ${EVENT_COLUMNS} FROM sources s CROSS JOIN events e ON e.source_key = s.key WHERE s.id = $source
+   AND e.id > $id AND e.id <= $until AND e.event_type = 'changed' AND e.observer = $observer ORDER BY e.id`,
   eventFromStored,
 );
 

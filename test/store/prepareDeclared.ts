@@ -1,0 +1,34 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  createPackageTables,
+  createWrittenObjectsTable,
+} from '../../server/store/sqlite/collection/warcRows.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
+import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
+import { declaredQueries } from '../../server/store/sqlite/engine/queries.ts';
+
+/*
+ * Prints as JSON what is wrong with the declared queries of the server, and how many there are. It runs in a process of
+ * its own, where nothing else declares any.
+ */
+
+const root = resolve(import.meta.dirname, '../..');
+for (const file of globSync('server/**/*.ts', { cwd: root }))
+  if (readFileSync(join(root, file), 'utf8').includes('engine/queries.ts')) await import(join(root, file));
+
+const database = openForWriting(':memory:');
+migrate(database);
+createPackageTables(database);
+createWrittenObjectsTable(database);
+
+const problems = declaredQueries().flatMap((sql) => {
+  try {
+    database.prepare(sql);
+    return [];
+  } catch (error) {
+    return [`${String(error)}: ${sql}`];
+  }
+});
+database.close();
+process.stdout.write(JSON.stringify({ queries: declaredQueries().length, problems }));
