@@ -72,7 +72,12 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['server/cli.ts', "import './cli/main.ts';\nconsole.log(1);", null],
-  ['server/cli/route.ts', "import '../http/app.ts';", 'A command calls the same services'],
+  [
+    'server/cli/services.ts',
+    "import '../peers/peers.ts';",
+    'A command works on files and folders, or asks a node',
+  ],
+  ['server/cli/route.ts', "import '../http/app.ts';", 'A command works on files and folders, or asks a node'],
   ['server/print.ts', 'console.log(1);', 'Delete this console statement'],
 
   ['renderer/src/ok.ts', "import '../../shared/limits.ts';\nimport 'react';", null],

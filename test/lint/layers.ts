@@ -183,17 +183,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   'server/cli': {
     layers: [
       ...ALL_SERVICES,
-      'server/citations',
       'server/copies',
       'server/evidence',
-      'server/peers',
-      'server/repositories',
-      'server/owner',
       'server/moving',
       'server/config.ts',
       'server/node.ts',
     ],
-    why: 'A command calls the same services as a route, and not the route.',
+    why: 'A command works on files and folders, or asks a node: it imports no route.',
   },
   'server/launch': {
     layers: ['server/cli', 'server/cli.ts', 'server/copies/pages/buildAssets.ts', ...BASE],
