@@ -1,3 +1,6 @@
+import '@fontsource-variable/inter/wght.css';
+import '@fontsource-variable/source-serif-4/wght.css';
+import '@fontsource-variable/source-code-pro/wght.css';
 import './styles/base.css';
 import './styles/classes.css';
 import '@mantine/core/styles.layer.css';

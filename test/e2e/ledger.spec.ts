@@ -30,6 +30,16 @@ test(
       await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
       await expect(page.getByText('It was made with the key of this node.')).toBeVisible();
       await checks.accessible(page);
+      const fonts = await page.evaluate(async () => {
+        const { ready } = document.fonts;
+        return [...(await ready)].filter(({ status }) => status === 'loaded').map(({ family }) => family);
+      });
+      const families = [...new Set(fonts.map((family) => family.replaceAll('"', '')))].sort();
+      expect(families, 'fonts that come with the app').toEqual([
+        'Inter Variable',
+        'Source Code Pro Variable',
+        'Source Serif 4 Variable',
+      ]);
 
       const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder, '--checkpoint', file]);
       expect(command.stdout).toContain('Nothing was rewritten since the checkpoint over 3 entries.');
