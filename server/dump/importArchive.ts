@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import type { Clock } from '../../shared/values/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/values/digest.ts';
@@ -108,6 +108,7 @@ async function readBag(store: Store, zip: LargeZip): Promise<DumpHead & { blobs:
     if (!dump) throw notAnArchive();
     const head = await restoreDump(store, dump.file);
     requireBlobs(store);
+    await requireNamed(store, zip, { top, blobs });
     await findAllSets(store);
     return { ...head, blobs };
   } finally {
@@ -120,6 +121,23 @@ function requireBlobs({ read, folder }: Store): void {
   for (const { sha256 } of iterateBlobRows(read))
     if (!existsSync(blobPath(folder, sha256)))
       throw new DumpError(`The archive is incomplete: the bytes of ${sha256} are missing.`);
+}
+
+/** Requires that a record names each of the blobs: anybody can put one there, named by its digest. @throws DumpError */
+async function requireNamed(
+  { read }: Store,
+  zip: LargeZip,
+  { top, blobs }: { top: string; blobs: number },
+): Promise<void> {
+  let named = 0;
+  for (const _ of iterateBlobRows(read)) named += 1;
+  // Each of them is there.
+  if (named === blobs) return;
+  const known = new Set<string>();
+  for (const { sha256 } of iterateBlobRows(read)) known.add(sha256);
+  for await (const { name, folder } of zip.members())
+    if (!folder && name.startsWith(top + ARCHIVE_BAG.blobs) && !known.has(basename(name)))
+      throw new DumpError(`${JSON.stringify(name)} is no part of the archive: no record names it.`);
 }
 
 /** Refuses a line of the manifest that no file was left for. @throws DumpError; Problem if the file is listed twice */

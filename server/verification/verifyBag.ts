@@ -174,16 +174,17 @@ function named(source: BagSource, compared: ManifestFinding, { digests, warnings
     sha256: digests.get(name)?.get('sha256') ?? null,
     expected: algorithm === 'sha256' ? (expected ?? null) : null,
     against: manifest,
-    detail: detailOf(compared) ?? warnings.get(name) ?? (isDescription(source, name) ? DESCRIPTION : null),
+    detail: detailOf(compared) ?? warnings.get(name) ?? descriptionOf(source, name),
   });
   return { name, found };
 }
 
-const DESCRIPTION = 'describes the pack to other programs; the record is what counts';
-
-/** Whether a tag file of a pack repeats what its record says, where no fingerprint covers it. */
-function isDescription({ files }: BagSource, name: string): boolean {
-  return files.has(RECORD_FILE) && (name === INFO_FILE || name === CRATE_FILE);
+/** Says that a tag file only repeats what the bag has elsewhere, where a fingerprint or a signature covers it. */
+function descriptionOf({ files, isArchive = false }: BagSource, name: string): string | null {
+  if (name !== INFO_FILE && name !== CRATE_FILE) return null;
+  if (isArchive) return 'describes the archive to other programs; the dump is what counts';
+  const isPack = files.has(RECORD_FILE);
+  return isPack ? 'describes the pack to other programs; the record is what counts' : null;
 }
 
 function detailOf({

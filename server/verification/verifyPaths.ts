@@ -8,6 +8,7 @@ import { isCheckpointNote, isProofFile } from '../../shared/proof/ledger/signedN
 import { shownPath } from '../../shared/proof/words.ts';
 import { isChecksumList } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
@@ -261,7 +262,7 @@ async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenera
     for (const each of contents ? await contents.completed(own) : [own])
       yield [await completed(bag, each, context)];
   }
-  if (archive) yield archive.missing();
+  if (archive) yield await archive.missing();
   if (contents) yield await contents.ofBag();
 }
 
@@ -354,8 +355,8 @@ async function archiveIn(bag: BagSource, { key }: VerifyContext): Promise<Export
 }
 
 /**
- * An exported archive. Its dump, the names of its objects and their number are also verified by themselves, which detects
- * what was changed or removed together with the manifests.
+ * An exported archive. Its dump, the names of its objects and which there are, are also verified by themselves, which detects
+ * what was changed, removed or added together with the manifests.
  */
 class ExportedArchive {
   readonly #bag: BagSource;
@@ -365,7 +366,7 @@ class ExportedArchive {
   readonly #key: string | undefined;
   /** What the manifests list and the bag does not have. */
   readonly #missing = new Set<string>();
-  #isDumpIntact = true;
+  #dumpFinding: Promise<Finding | undefined> | undefined;
 
   constructor(
     bag: BagSource,
@@ -387,24 +388,47 @@ class ExportedArchive {
     const name = found.path.slice(this.#bag.path.length + 1);
     if (found.state === 'missing') this.#missing.add(name);
     if (found.state !== 'intact') return found;
-    if (name === ARCHIVE_BAG.dump) {
-      const { verifyDump } = await import('./verifyDump.ts');
-      const ofDump = await verifyDump(found.path, this.#dump.read(), { named: this.#named, key: this.#key });
-      this.#isDumpIntact = ofDump.state === 'intact' || ofDump.state === 'unsigned';
-      return { ...found, ...ofDump, sha256: found.sha256 };
-    }
+    if (name === ARCHIVE_BAG.dump) return { ...found, ...(await this.#ofDump()), sha256: found.sha256 };
     if (!name.startsWith(PAYLOAD_FOLDER)) return found;
-    if (name === objectName(found.sha256 ?? '')) return found;
+    if (name === objectName(found.sha256 ?? '')) return this.#object(found, found.sha256 ?? '');
     const isObject = name.startsWith(ARCHIVE_BAG.blobs) && isDigest(basename(name));
     return isObject
       ? { ...found, state: 'changed', expected: basename(name), detail: 'not named by its digest' }
       : { ...found, state: 'unknown', detail: 'no part of an archive' };
   }
 
+  /** Verifies the dump, once: it says which objects belong here. Returns undefined if it cannot be read, which is found elsewhere. */
+  #ofDump(): Promise<Finding | undefined> {
+    const verified = async () => {
+      const { verifyDump } = await import('./verifyDump.ts');
+      const path = `${this.#bag.path}/${ARCHIVE_BAG.dump}`;
+      try {
+        return await verifyDump(path, this.#dump.read(), { named: this.#named, key: this.#key });
+      } catch (error) {
+        if (error instanceof Problem || errorCode(error) !== undefined) return undefined;
+        throw error;
+      }
+    };
+    return (this.#dumpFinding ??= verified());
+  }
+
+  /** Whether the dump is known to its end. One that breaks off may not say which objects were given up. */
+  async #isDumpWhole(): Promise<boolean> {
+    const state = (await this.#ofDump())?.state;
+    return state === 'intact' || state === 'unsigned';
+  }
+
+  /** Anybody can name bytes by their digest, so an object is one of the archive only if its records name it. */
+  async #object(found: Finding, sha256: string): Promise<Finding> {
+    if (!(await this.#isDumpWhole())) return found;
+    if (!this.#objects.has(sha256)) return { ...found, state: 'unknown', detail: 'no record names it' };
+    const isReleased = this.#named.released.has(sha256);
+    return isReleased ? { ...found, state: 'unknown', detail: 'the archive gave it up' } : found;
+  }
+
   /** Returns the objects that the dump names and that neither the bag nor its manifests have. */
-  missing(): Finding[] {
-    // A dump that breaks off may not say which objects were given up.
-    if (!this.#isDumpIntact) return [];
+  async missing(): Promise<Finding[]> {
+    if (!(await this.#isDumpWhole())) return [];
     const withoutBytes = new Set(this.#named.withoutBytes());
     return [...this.#objects]
       .filter((sha256) => !withoutBytes.has(sha256))

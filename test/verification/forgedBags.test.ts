@@ -174,6 +174,53 @@ test('an exported archive is verified as one, whatever its folder is called and 
   expect(await wrongIn('forged.zip')).toMatchObject({ 'forged.zip/data/dump.jsonl': { verdict: 'altered' } });
 });
 
+test('an object that no record names is no part of an exported archive, also one of another export', async () => {
+  const node = await openTestNode();
+  await uploadNewPack(node, { title: 'First' }, { 'a.txt': 'one' });
+  await node.close();
+  const exported = async (name: string) => {
+    const out = join(folder, name);
+    expect(await runHere(['export', '--data', node.dataFolder, '--out', out])).toMatchObject({ code: 0 });
+    return entriesOf(await readFile(out));
+  };
+  const earlier = await exported('earlier.zip');
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  await uploadNewPack(again, { title: 'Second' }, { 'a.txt': 'two' });
+  await again.close();
+  const later = await exported('later.zip');
+  const objectOf = (text: string) => {
+    const sha256 = sha256Of(text);
+    const path = `data/blobs/${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
+    return { path, entry: { name: `${earlier[0]?.name.split('/', 1)[0]}/${path}`, data: Buffer.from(text) } };
+  };
+  const [added, ofLater] = [objectOf('what the archive never had'), objectOf('two')];
+  const dumpOf = (entries: readonly Entry[]) => entries.filter(({ name }) => name.endsWith('/dump.jsonl'));
+  const rolledBack = [...later.filter((each) => !dumpOf(later).includes(each)), ...dumpOf(earlier)];
+  for (const [entries, { path }] of [
+    [[...later, added.entry], added],
+    [[...earlier, ofLater.entry], ofLater],
+    [rolledBack, ofLater],
+  ] as const) {
+    await write('forged.zip', zipped(withManifests(entries)).bytes);
+    expect(await wrongIn('forged.zip')).toMatchObject({
+      [`forged.zip/${path}`]: { state: 'unknown', detail: 'no record names it' },
+    });
+    const data = join(folder, 'imported');
+    const imported = await runHere(['import', join(folder, 'forged.zip'), '--data', data]);
+    expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('no record names it') });
+  }
+  for (const name of ['earlier.zip', 'later.zip']) expect(await wrongIn(name), name).toEqual({});
+});
+
+test('what an exported archive says of itself outside its dump is called a description', async () => {
+  const node = await openTestNode();
+  await node.close();
+  const out = join(folder, 'archive.zip');
+  expect(await runHere(['export', '--data', node.dataFolder, '--out', out])).toMatchObject({ code: 0 });
+  const { stdout } = await runHere(['verify', out]);
+  expect(stdout).toContain('bag-info.txt: describes the archive to other programs; the dump is what counts');
+});
+
 test('in the folder of a bag, links and files that are no part of it are named', async () => {
   const node = await openTestNode();
   const pack = await uploadNewPack(node, {}, SAMPLE_FILES);
