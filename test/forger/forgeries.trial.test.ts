@@ -35,6 +35,11 @@ const MAX_NAMED = 40;
 /** One of so many is also given to the command. */
 const COMMAND_EVERY = 100;
 
+/** One archive at two times: each part is genuine, and what is mixed of both is not. */
+function ofTwoTimes<Input>(format: ForgedFormat<Input>): ForgedFormat<Input> {
+  return { ...format, name: `${format.name} of two times`, share: 500 };
+}
+
 const digestOf = (provenance: string) =>
   (JSON.parse(provenance) as { entry: { digest: string } }).entry.digest;
 const dataOf = (html: string) => dataIn(html) ?? '';
@@ -70,6 +75,9 @@ beforeAll(async () => {
     tilesFormat([one.copy, other.copy], one.key),
     provenanceFormat(one.provenance, digestOf(one.provenance[0])),
     copyFormat([one.copy, other.copy], one.key),
+    ofTwoTimes(dumpFormat([one.dump, one.before.dump], folder)),
+    ofTwoTimes(exportFormat([one.exported, one.before.exported], folder)),
+    ofTwoTimes(copyFormat([one.copy, one.before.copy], one.key)),
   ] as unknown as ForgedFormat[];
 });
 afterAll(async () => {

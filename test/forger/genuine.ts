@@ -26,6 +26,8 @@ export interface Genuine {
   wacz: Buffer;
   exported: Buffer;
   copy: ReadonlyMap<string, Buffer>;
+  /** What the same archive gave out earlier, when it had less. */
+  before: Pick<Genuine, 'dump' | 'copy' | 'exported'>;
 }
 
 async function textAt(node: TestNode, path: string): Promise<string> {
@@ -102,7 +104,17 @@ export async function genuineArchive(word: string, rendererFolder: string): Prom
   const copy = await addCopy(node, join(await temporaryFolder(), 'copy'));
   const place = new URL((copy as unknown as { target: string }).target).pathname;
   await sync(node, copy);
+  const before = {
+    dump: await textAt(node, '/api/dump.jsonl'),
+    copy: await filesIn(place),
+    exported: await bytesAt(node, '/manage/archive.zip'),
+  };
+  await uploadNewPack(node, { title: `Third ${word}` }, { 'c.txt': `four ${word}` });
+  web.script('/page', page(`level 3 ${word}`));
+  await json(node, 'POST', '/manage/collections?wait=true', {});
+  await sync(node, copy);
   const genuine = {
+    before,
     key: (await textAt(node, '/api/ledger/key')).trim(),
     checkpoints: [await textAt(node, '/api/ledger/checkpoint'), checkpoint] as [string, string],
     proofs: [await proof(2), await proof(1)] as Genuine['proofs'],

@@ -173,6 +173,16 @@ export function forgeFile(name: string, data: Buffer, other: Buffer, random: Ran
   return { operation, pointer, input: Buffer.from(input) };
 }
 
+/** A file that is named by its digest, perhaps in folders that are named by the beginning of it. */
+const DIGEST_NAME = /(?:[0-9a-f]{2}\/[0-9a-f]{2}\/)?[0-9a-f]{64}$/;
+
+/** Names other bytes in the same way. */
+function namedAs(name: string, digest: string): string {
+  return name.replace(DIGEST_NAME, (own) =>
+    own.includes('/') ? `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}` : digest,
+  );
+}
+
 /** Forges a file among files: one of them, or which there are. */
 export function forgeEntries(
   genuine: readonly Entry[],
@@ -195,6 +205,7 @@ export function forgeEntries(
     'swap',
     'again',
     'extra',
+    'object',
     'all',
   ] as const);
   const replaced = (...by: Entry[]) => [...genuine.slice(0, at), ...by, ...genuine.slice(at + 1)];
@@ -241,6 +252,13 @@ export function forgeEntries(
         sha256('x'),
       ]);
       return done([...genuine, { name: folder + name, data: Buffer.from('x') }], folder + name);
+    }
+    case 'object': {
+      // Bytes of somebody, named by their digest as the others are.
+      const object = pick(random, [...genuine.filter(({ name }) => DIGEST_NAME.test(name)), entry]);
+      const data = Buffer.from(`x${random()}`);
+      const name = namedAs(object.name, sha256(data));
+      return done([...genuine, { name, data }], name);
     }
     case 'all': {
       // The whole is that of another, but for one file.
