@@ -107,7 +107,7 @@ function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCo
     );
   if (withheld > 0)
     sentences.push(
-      `${countOf(withheld, 'object is', 'objects are')} withheld: the copy holds ${withheld === 1 ? 'it' : 'them'} encrypted to the owner's key, as its signed list says.`,
+      `${countOf(withheld, 'withheld object is', 'withheld objects are')} not in this copy, as its signed list says.`,
     );
   if (released > 0)
     sentences.push(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import { type CopyCheck, MAX_NAMED_FILES } from '../../shared/node/copy.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -13,10 +14,9 @@ import {
   type CopyRow,
   copiedObjectsAfter,
   countCopiedObjects,
-  countEncrypted,
+  countWithheldLeftOut,
   insertCopiedObjects,
   isCopied,
-  isEncrypted,
   leastRecentlyChecked,
   setChecked,
   setCopyError,
@@ -27,18 +27,18 @@ import {
   setSending,
   setSyncedState,
 } from '../store/sqlite/node/copies.ts';
-import { isReleased, isWithheld } from '../store/sqlite/node/withheld.ts';
+import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
 import { CopyFiles, isAnnouncement, isPage } from './copyFiles.ts';
-import { CHECKPOINT, CLAIM, encryptedDigest, KEY, objectPath, statePath } from './copyPaths.ts';
+import { CHECKPOINT, CLAIM, encryptedDigest, KEY, LEFT_OUT, objectPath, statePath } from './copyPaths.ts';
 import { isLeftBehind } from './leftFiles.ts';
 import { bringBackIfRead } from './offload/markLost.ts';
 import { makePages, pageContext, pagesAreBehind } from './pages/makePages.ts';
 import { readRecords, readState } from './records.ts';
 import { metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
-import { missingAmong, readObject, WithheldObjects } from './withheldObjects.ts';
+import { WithheldObjects } from './withheldObjects.ts';
 
 interface CheckRun {
   signal: AbortSignal;
@@ -105,7 +105,7 @@ class Check {
     this.#run = run;
     this.#files = new CopyFiles(services, copy.id, target, run.signal);
     const { signal } = run;
-    this.#withheld = new WithheldObjects(services, { copy, target, files: this.#files, signal });
+    this.#withheld = new WithheldObjects({ services, copy, target, files: this.#files, signal });
   }
 
   async run({ size, note }: Pick<CopiedCheckpoint, 'size' | 'note'>): Promise<CopyCheck> {
@@ -113,7 +113,7 @@ class Check {
     const { id } = this.#copy;
     const begun = store.instant();
     this.#total = this.#filesToCheck();
-    this.#result.withheld = countEncrypted(store.read, { copy: id });
+    this.#result.withheld = countWithheldLeftOut(store.read, { copy: id });
     this.#result.released = counter(store.read, 'released_objects');
     await this.#restoreDamaged();
     if (this.#run.sample === undefined) {
@@ -158,10 +158,10 @@ class Check {
     const { store } = this.#services;
     const limit = pLimit(this.#target.concurrency);
     const found = await Promise.all(digests.map((sha256) => limit(() => this.#digestOf(objectPath(sha256)))));
-    // The next sync removes those that were released, and encrypts those that were withheld.
+    // The next sync removes those that were released, and those that were withheld.
     const wrong = digests.filter(
       (sha256, index) =>
-        found[index] !== sha256 && !isReleased(store.read, sha256) && !this.#withheld.encrypts(sha256),
+        found[index] !== sha256 && !isReleased(store.read, sha256) && !this.#withheld.hides(sha256),
     );
     for (const sha256 of wrong) this.#count(objectPath(sha256), found[digests.indexOf(sha256)]);
     const right = digests.filter((sha256, index) => found[index] === sha256);
@@ -194,20 +194,15 @@ class Check {
     this.#lost.push(...damaged);
   }
 
-  /**
-   * Puts objects back that are recorded as damaged here and are intact in the copy. A complete check also puts back those
-   * that were encrypted when this archive was restored from it: the key may be here by now.
-   */
+  /** Puts objects back that are recorded as damaged here and are intact in the copy. */
   async #restoreDamaged(): Promise<void> {
     const { store } = this.#services;
     for (const { sha256 } of currentDamages(store.read, Number.MAX_SAFE_INTEGER)) await this.#restore(sha256);
-    if (this.#run.sample !== undefined) return;
-    for await (const sha256 of this.#withheld.missingHere()) await this.#restore(sha256);
   }
 
   async #restore(sha256: string): Promise<void> {
     const { store } = this.#services;
-    const stream = await readObject(this.#target, store.folder, sha256, this.#run.signal);
+    const stream = await this.#target.read(objectPath(sha256), this.#run.signal);
     if (stream && (await restoreObject(store, sha256, stream))) this.#result.restored += 1;
   }
 
@@ -251,7 +246,6 @@ class Check {
     const jsonl = 'application/jsonl';
     const [, sha256] = METADATA.exec(path) ?? [];
     const [, first, last] = RECORDS.exec(path) ?? [];
-    const encrypted = encryptedDigest(path);
     if (first !== undefined) {
       const records = await readRecords(store, { first: Number(first), last: Number(last) }, async () => {});
       try {
@@ -269,23 +263,13 @@ class Check {
     } else if (sha256 !== undefined) {
       const metadata = metadataOf(store.read, sha256);
       if (metadata) await this.#files.send(metadata);
-    } else if (encrypted !== undefined) await this.#encryptAgain(encrypted);
+    } else if (path === LEFT_OUT) await this.#withheld.sendNames({ isAgain: true });
     else if (path === statePath(size)) await this.#sendStateAgain(size);
     else if (path === KEY) {
       // Only its owner can encrypt the key again. What is there now is not the key.
       await this.#files.removeLater([KEY]);
       await store.write((database) => setKeptKey(database, this.#copy.id, null));
-    } else await this.#files.removeLater([path]);
-  }
-
-  /** Encrypts an object again and sends it. One that is damaged here is named, and stays as it is there. */
-  async #encryptAgain(sha256: string): Promise<void> {
-    const { store } = this.#services;
-    if (!isWithheld(store.read, sha256)) return;
-    const { damaged } = await this.#withheld.encrypt([sha256]);
-    if (damaged.length === 0) return;
-    await confirmDamage(store, damaged);
-    this.#lost.push(...damaged);
+    } else if (encryptedDigest(path) === undefined) await this.#files.removeLater([path]);
   }
 
   /** The state may have changed since, so it cannot be made again as it was. */
@@ -356,7 +340,7 @@ class Check {
 
   /** Whether the bytes of an object must not be in this copy in the clear. */
   #mustNotBeThere(sha256: string): boolean {
-    return isReleased(this.#services.store.read, sha256) || this.#withheld.encrypts(sha256);
+    return isReleased(this.#services.store.read, sha256) || this.#withheld.hides(sha256);
   }
 
   #holds(sha256: string): boolean {
@@ -377,6 +361,19 @@ class Check {
   async #digestOf(path: string): Promise<string | undefined> {
     return (await this.#target.digestOf(path, this.#run.signal))?.sha256;
   }
+}
+
+/** Returns the objects that an archive has neither on its disk nor offloaded, and has not given up. */
+async function missingAmong({ read, blobs }: Store, digests: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const sha256 of digests)
+    if (
+      !existsSync(blobs.fileOf(sha256)) &&
+      !isReleased(read, sha256) &&
+      !(await blobs.offloaded.isOffloaded(sha256))
+    )
+      missing.push(sha256);
+  return missing;
 }
 
 /** After so many errors, a copy is not asked for further objects: an attempt may take a minute. */
@@ -409,8 +406,8 @@ export async function repairFromCopies({
 }: CopyRepair): Promise<string[]> {
   const restored: string[] = [];
   for (const { id, target: name } of copies) {
-    const damaged = currentDamages(store.read, MAX_REPAIRED).filter(
-      ({ sha256 }) => isCopied(store.read, id, sha256) || isEncrypted(store.read, { copy: id, sha256 }),
+    const damaged = currentDamages(store.read, MAX_REPAIRED).filter(({ sha256 }) =>
+      isCopied(store.read, id, sha256),
     );
     if (damaged.length === 0) continue;
     try {
@@ -419,7 +416,7 @@ export async function repairFromCopies({
         for (const { sha256 } of damaged) {
           signal.throwIfAborted();
           try {
-            const stream = await readObject(target, store.folder, sha256, signal);
+            const stream = await target.read(objectPath(sha256), signal);
             if (stream && (await restoreObject(store, sha256, stream))) restored.push(sha256);
           } catch (error) {
             // Some of the others may be readable.

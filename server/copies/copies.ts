@@ -16,14 +16,16 @@ import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { NetworkPause } from '../runtime/machineState.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { countEncryptedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import {
   allCopies,
   type CopyRow,
   changeCopySettings,
   copyAt,
   copyById,
-  countEncrypted,
+  countInNoCopy,
   countWithheldInTheClear,
+  countWithheldLeftOut,
   deleteCopy,
   insertCopy,
   setKeptKey,
@@ -118,8 +120,10 @@ export class Copies {
       key,
       has_credentials,
       paused: this.#schedule.pauseOf(row),
-      withheld_encrypted: countEncrypted(store.read, { copy: row.id }),
+      withheld_left_out: countWithheldLeftOut(store.read, { copy: row.id }),
+      withheld_in_no_copy: countInNoCopy(store.read, { copy: row.id }),
       withheld_in_the_clear: countWithheldInTheClear(store.read, { copy: row.id }),
+      withheld_encrypted: countEncryptedFiles(store.read, { copy: row.id }),
     });
   }
 

@@ -32,9 +32,17 @@ import {
   setFileGone,
   setListed,
 } from '../store/sqlite/node/copiedFiles.ts';
-import { copyById } from '../store/sqlite/node/copies.ts';
+import { type CopyRow, copyById } from '../store/sqlite/node/copies.ts';
 import { type CopyServices, claimBytes, readClaim, requireSameHistory } from './claim.ts';
-import { CLAIM, encryptedDigest, newTiles, objectPath, recordsFiles, statePath } from './copyPaths.ts';
+import {
+  CLAIM,
+  encryptedDigest,
+  LEFT_OUT,
+  newTiles,
+  objectPath,
+  recordsFiles,
+  statePath,
+} from './copyPaths.ts';
 import { PAGE_FILES, PAGE_FOLDERS } from './pages/pagePaths.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
@@ -44,6 +52,15 @@ export interface SentFile {
   payload: Payload;
   sha256: string;
   type: string;
+}
+
+/** A copy that is being synced. */
+export interface SyncedCopy {
+  services: CopyServices;
+  copy: CopyRow;
+  target: CopyTarget;
+  files: CopyFiles;
+  signal: AbortSignal;
 }
 
 /** The files that are announced and sent together, and their bytes in memory. */
@@ -256,8 +273,6 @@ export class CopyFiles {
       .map((tile) => `${tilePath({ ...tile, width: TILE_WIDTH })}.p/`);
     const isNeeded = (path: string) =>
       needed.has(path) ||
-      // Encrypted to another key, and encrypted anew under the same name.
-      encryptedDigest(path) !== undefined ||
       // C2SP tlog-tiles: a partial tile may be removed once the full one is there.
       partialTiles.some((beginning) => path.startsWith(beginning));
     const passing = filesInState(this.#services.store.read, this.#id, 'passing');
@@ -395,7 +410,7 @@ export function isPage(path: string): boolean {
 /** Whether a node writes such a file and lists it. */
 function isListed(path: string): boolean {
   const isOther = /^(records|state|tile)\/|^archive\/[0-9a-f]{64}\.json$/.test(path);
-  return isPage(path) || isOther || encryptedDigest(path) !== undefined;
+  return isPage(path) || isOther || path === LEFT_OUT || encryptedDigest(path) !== undefined;
 }
 
 /**

@@ -20,18 +20,16 @@ export function objectPath(sha256: string): string {
   return `${OBJECTS}${sha256}`;
 }
 
-/** Objects that readers of the copy may not read, encrypted to the owner's key. */
-export const WITHHELD = 'withheld/';
-const ENCRYPTED = /^withheld\/([0-9a-f]{64})\.age$/;
+/** The digests of the objects that a copy does not have, because they are withheld and readers may look into it. */
+export const LEFT_OUT = 'withheld.txt';
 
-/** The object of a digest, encrypted with age (C2SP). */
-export function encryptedPath(sha256: string): string {
-  return `${WITHHELD}${sha256}.age`;
-}
+/** Versions before 1.0 encrypted withheld objects into files in this folder. */
+export const ENCRYPTED = 'withheld/';
+const ENCRYPTED_OBJECT = /^withheld\/([0-9a-f]{64})\.age$/;
 
-/** Returns the digest of the object that is encrypted in a file, or undefined. */
+/** Returns the digest of the object that an earlier version encrypted into a file, or undefined. */
 export function encryptedDigest(path: string): string | undefined {
-  return ENCRYPTED.exec(path)?.[1];
+  return ENCRYPTED_OBJECT.exec(path)?.[1];
 }
 
 /** Facts about an object: its size and its first retrievals. Not covered by the ledger; the records are. */

@@ -12,7 +12,6 @@ import { DumpError, splitLines } from '../dump/dumpFile.ts';
 import { DUMP_KINDS } from '../dump/kinds/kinds.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
 import { readEncrypted } from '../findings/sealed.ts';
-import { markRestoredWithoutBlobs } from '../fixity/audit.ts';
 import { markReadOnly } from '../ledger/appendEntry.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
 import { inParallel } from '../runtime/concurrency.ts';
@@ -22,15 +21,24 @@ import { count } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
+import { insertAbsent, isAbsent } from '../store/sqlite/node/peers.ts';
+import { isReleased, isWithheld, withholdingOf } from '../store/sqlite/node/withheld.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { readCopiedNote } from './claim.ts';
-import { encryptedDigest, KEY, objectPath, recordsFiles, statePath, WITHHELD } from './copyPaths.ts';
+import {
+  ENCRYPTED,
+  encryptedDigest,
+  KEY,
+  LEFT_OUT,
+  objectPath,
+  recordsFiles,
+  statePath,
+} from './copyPaths.ts';
 import { decryptTexts, identityIn, isKeyOf, readKey, saveIdentity } from './keys/copyKeys.ts';
-import { inBatches } from './sendObjects.ts';
+import { readLeftOut } from './leftOut.ts';
 import { coverageOf, readFileList, type SignedCoverage, UNREADABLE_LIST } from './signedList.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
-import { BATCH, decryptObjects } from './withheldObjects.ts';
 
 interface RestoreOptions {
   target: CopyTarget;
@@ -39,10 +47,10 @@ interface RestoreOptions {
   clock: Clock;
   /** The passphrase of the key in the copy, to restore the key too. */
   passphrase?: string | undefined;
-  /** The identities (age) that decrypt withheld objects, one on each line, if the owner has them elsewhere. */
+  /** The identities (age) that decrypt sealed findings, one on each line, if the owner has them elsewhere. */
   identity?: string | undefined;
   /** Returns the objects to restore in place of all. Such an archive is not meant to last: nothing is synced. */
-  sample?: ((read: ReadDatabase, encrypted: ReadonlySet<string>) => BlobRow[]) | undefined;
+  sample?: ((read: ReadDatabase) => BlobRow[]) | undefined;
   signal: AbortSignal;
   /** Called with the number of objects read, and how many there are. */
   progress: (done: number, total: number) => void;
@@ -58,8 +66,8 @@ interface RestoredObjects {
   bytes: number;
   /** Objects that the copy does not hold intact. */
   missing: string[];
-  /** Withheld objects that the copy holds encrypted, to none of the keys that were given, if any was. */
-  encrypted: string[];
+  /** Withheld objects that the copy does not have, because readers may look into it. They are absent, not damaged. */
+  withheld: number;
   /** Objects that were given up. They are in no copy. */
   released: number;
 }
@@ -98,8 +106,9 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
     const listed = (expected = new ExpectedFiles(join(records, 'expected.db')));
     const list = (await ifReadable(target, () => readFileList(target, listed))) ?? UNREADABLE_LIST;
     const { note, chunks } = await assembleDump(target, records, signal, (file) => files.push(file));
-    const result = await fill({ ...options, identity }, partial, chunks);
-    // An archive that got a new key later left the old one in the copy, with what decrypts its withheld objects.
+    const leftOut = await leftOutOf(target, signal, (file) => files.push(file));
+    const result = await fill({ ...options, identity, leftOut }, partial, chunks);
+    // An archive that got a new key later left the old one in the copy, with what decrypts its sealed findings.
     const isKeyOlder = kept !== undefined && !isKeyOf(kept.key, result.head.verifierKey, target);
     if (kept !== undefined && !isKeyOlder) await writeFileDurably(keyFile(partial), kept.key, 0o600);
     if (identity !== undefined) await saveIdentity(partial, identity);
@@ -126,8 +135,29 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
   }
 }
 
+interface FillOptions extends RestoreOptions {
+  /** The objects that the copy says it does not have. */
+  leftOut: ReadonlySet<string>;
+}
+
+/** Returns which withheld objects a copy does not have; those that an earlier version encrypted there are among them. */
+async function leftOutOf(
+  target: CopyTarget,
+  signal: AbortSignal,
+  wasRead: (file: ListedFile) => void,
+): Promise<Set<string>> {
+  const read = await ifReadable(target, () => readLeftOut(target, signal));
+  if (read) wasRead({ path: LEFT_OUT, sha256: read.sha256 });
+  const digests = new Set(read?.digests);
+  for await (const { path } of target.list(ENCRYPTED, signal)) {
+    const sha256 = encryptedDigest(path);
+    if (sha256 !== undefined) digests.add(sha256);
+  }
+  return digests;
+}
+
 async function fill(
-  options: RestoreOptions,
+  options: FillOptions,
   partial: string,
   dump: AsyncIterable<Buffer>,
 ): Promise<Omit<RestoreResult, 'isKeyOlder' | keyof SignedCoverage>> {
@@ -135,11 +165,13 @@ async function fill(
   try {
     const head = await restoreDump(store, dump);
     await store.write((database) => writeSetting(database, 'verifier_key', head.verifierKey));
-    const objects = await restoreObjects(options, store);
+    const node = head.checkpoint.origin;
+    // A sample is taken of what the copy has.
+    if (options.sample) await noteAbsent(store, node, options.leftOut);
+    const { absent, ...objects } = await restoreObjects(options, store);
+    await noteAbsent(store, node, absent);
     // What cannot be read would be recorded as damaged, but only its owner decides how this archive goes on.
-    if (!options.sample && objects.missing.length + objects.encrypted.length === 0) await findAllSets(store);
-    // Reading what only the owner's key decrypts must not record damage.
-    if (objects.encrypted.length > 0) await markRestoredWithoutBlobs(store);
+    if (!options.sample && objects.missing.length + objects.withheld === 0) await findAllSets(store);
     const sealed = await readEncrypted(store, (texts) => decryptTexts(texts, options.identity));
     await store.write((database) => markReadOnly(database));
     return { head, ...objects, sealed };
@@ -148,57 +180,47 @@ async function fill(
   }
 }
 
+/** Notes that the copy did not give withheld objects. Nobody takes them for damaged, and they may come from elsewhere. */
+async function noteAbsent(store: Store, node: string, digests: Iterable<string>): Promise<void> {
+  await store.write((database) => {
+    for (const sha256 of digests) {
+      const withholding = withholdingOf(database, sha256);
+      const isUnknown = withholding === undefined || blobBytes(database, sha256) === undefined;
+      if (isUnknown || isReleased(database, sha256) || isAbsent(database, sha256)) continue;
+      const { reason, at: since } = withholding;
+      insertAbsent(database, { sha256, peer: node, state: 'withheld', reason, since });
+    }
+  });
+}
+
 /**
  * Reads the objects of an archive that has no name yet from its copy, each verified. All of them are on stable storage when
  * this resolves. The folder gets its name after that, so a crash leaves no partial archive.
  */
 async function restoreObjects(
-  { target, signal, progress, identity, sample }: RestoreOptions,
+  { target, signal, progress, leftOut, sample }: FillOptions,
   { read, folder }: Pick<Store, 'read' | 'folder'>,
-): Promise<RestoredObjects> {
+): Promise<RestoredObjects & { absent: string[] }> {
   const released = counter(read, 'released_objects');
-  const result: RestoredObjects = { objects: 0, bytes: 0, missing: [], encrypted: [], released };
-  const encrypted = new Set<string>();
-  for await (const { path } of target.list(WITHHELD, signal)) {
-    const sha256 = encryptedDigest(path);
-    if (sha256 !== undefined) encrypted.add(sha256);
-  }
-  const chosen = sample?.(read, encrypted);
+  const result: RestoredObjects = { objects: 0, bytes: 0, missing: [], withheld: 0, released };
+  const absent: string[] = [];
+  const chosen = sample?.(read);
   const total = chosen?.length ?? count(read, 'blobs') - released;
-  /** Encrypted objects that were not in the clear. */
-  const waiting: string[] = [];
-  const report = () => progress(result.objects + result.missing.length + result.encrypted.length, total);
-  const restored = (bytes: number) => {
-    result.objects += 1;
-    result.bytes += bytes;
-  };
   await inParallel(chosen ?? iterateBlobRows(read), target.concurrency, async (row) => {
     signal.throwIfAborted();
     const { sha256 } = row;
-    // One that was withheld a moment ago is still in the clear.
-    if (await fetchIfReadable(target, { file: blobPath(folder, sha256), ...row }, signal))
-      restored(row.bytes);
-    else if (!encrypted.has(sha256)) result.missing.push(sha256);
-    else if (identity === undefined) result.encrypted.push(sha256);
-    else waiting.push(sha256);
-    report();
+    // One that was withheld a moment ago is still there.
+    if (await fetchIfReadable(target, { file: blobPath(folder, sha256), ...row }, signal)) {
+      result.objects += 1;
+      result.bytes += row.bytes;
+    } else if (leftOut.has(sha256) && isWithheld(read, sha256)) absent.push(sha256);
+    else result.missing.push(sha256);
+    progress(result.objects + result.missing.length + absent.length, total);
   });
-  const decryptBatch = async (key: string, batch: readonly string[]) => {
-    const objects = batch.map((sha256) => ({ sha256, to: blobPath(folder, sha256) }));
-    for (const { to } of objects) await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-    const { intact, otherKey } = await decryptObjects(target, objects, { folder, identity: key, signal });
-    for (const sha256 of batch)
-      if (intact.has(sha256)) restored(blobBytes(read, sha256) ?? 0);
-      else if (otherKey.has(sha256)) result.encrypted.push(sha256);
-      else result.missing.push(sha256);
-    report();
-  };
-  if (identity !== undefined)
-    for (const batch of inBatches(read, waiting, BATCH)) await decryptBatch(identity, batch);
-  if (!chosen) await syncObjects(folder, read, new Set([...result.missing, ...result.encrypted]));
+  if (!chosen) await syncObjects(folder, read, new Set([...result.missing, ...absent]));
   result.missing.sort();
-  result.encrypted.sort();
-  return result;
+  result.withheld = chosen ? [...leftOut].filter((sha256) => isWithheld(read, sha256)).length : absent.length;
+  return { ...result, absent };
 }
 
 /** Returns whether the copy holds an object intact, which is then fetched. @throws CopyError if it cannot be reached */

@@ -10,7 +10,12 @@ export function asCopy(
     ...known
   }: { newest: number; key: string } & Pick<
     Copy,
-    'has_credentials' | 'paused' | 'withheld_encrypted' | 'withheld_in_the_clear'
+    | 'has_credentials'
+    | 'paused'
+    | 'withheld_left_out'
+    | 'withheld_in_no_copy'
+    | 'withheld_in_the_clear'
+    | 'withheld_encrypted'
   >,
 ): Copy {
   const { id, target, endpoint, region, every_minutes, public_url, added_at, synced_at, checked_at } = row;

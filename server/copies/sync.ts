@@ -10,12 +10,15 @@ import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { forgetCopiedFiles, setSendingSize } from '../store/sqlite/node/copiedFiles.ts';
 import {
+  blobsNotCopied,
   type CopyRow,
   copiedObjectsAfter,
   copyById,
   forgetCopiedObjects,
   insertCopiedObjects,
+  isAnyLeftOut,
   isCopied,
+  leaveOut,
   setPagesSize,
   setSynced,
 } from '../store/sqlite/node/copies.ts';
@@ -23,7 +26,7 @@ import { lastEntry, proofsState } from '../store/sqlite/node/ledger.ts';
 import { isAbsent } from '../store/sqlite/node/peers.ts';
 import { releaseOf } from '../store/sqlite/node/withheld.ts';
 import { assertOwnedByThisNode, type CopiedCheckpoint, type CopyServices, claimBytes } from './claim.ts';
-import { CopyFiles } from './copyFiles.ts';
+import { CopyFiles, type SyncedCopy } from './copyFiles.ts';
 import {
   CHECKPOINT,
   CLAIM,
@@ -35,12 +38,13 @@ import {
   recordsFiles,
   statePath,
 } from './copyPaths.ts';
+import { adoptEncrypted, giveUpEncrypted } from './earlierEncrypted.ts';
 import { pagesAreBehind, sendPages } from './pages/makePages.ts';
-import { PAGES_VERSION } from './pages/pagePaths.ts';
+import { INDEX, PAGES_VERSION } from './pages/pagePaths.ts';
 import { type CopiedState, readRecords, readState } from './records.ts';
 import { inBatches, metadataOf, sendObjects } from './sendObjects.ts';
 import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
-import { type Cleaned, NOTHING_CLEANED, WithheldObjects } from './withheldObjects.ts';
+import { type Cleaned, isOpenToReaders, NOTHING_CLEANED, WithheldObjects } from './withheldObjects.ts';
 
 /** The objects that are sent before they are brought to stable storage together and counted as copied. */
 const BATCH = { objects: 1_000, bytes: 536_870_912 };
@@ -76,7 +80,7 @@ class Sync {
   readonly #target: CopyTarget;
   readonly #run: SyncRun;
   readonly #files: CopyFiles;
-  readonly #withheld: WithheldObjects;
+  #withheld: WithheldObjects;
   #objects = 0;
   #bytes = 0;
   #records = 0;
@@ -90,17 +94,28 @@ class Sync {
     this.#target = target;
     this.#run = run;
     this.#files = new CopyFiles(services, copy.id, target, run.signal);
-    const { signal } = run;
-    this.#withheld = new WithheldObjects(services, { copy, target, files: this.#files, signal });
+    this.#withheld = new WithheldObjects(this.#synced);
+  }
+
+  get #synced(): SyncedCopy {
+    const { signal } = this.#run;
+    return {
+      services: this.#services,
+      copy: this.#copy,
+      target: this.#target,
+      files: this.#files,
+      signal,
+    };
   }
 
   async run(): Promise<CopySync> {
     const { store } = this.#services;
     const before = await assertOwnedByThisNode(this.#services, this.#copy, this.#target);
     await this.#matchRows(before);
+    this.#withheld = new WithheldObjects(this.#synced);
     const from = before?.size ?? 0;
     const isSame = before && from === (lastEntry(store.read)?.seq ?? 0);
-    if (isSame && !isOutdated(store.read, this.#copy, from))
+    if (isSame && !isOutdated(store.read, this.#copy, from) && !this.#withheld.hasRemains)
       return this.#finish({
         note: before.note,
         size: from,
@@ -108,7 +123,8 @@ class Sync {
         sha256: from === this.#copy.synced_size ? this.#copy.synced_state : null,
       });
     await this.#withheld.begin();
-    await this.#sendWithheld();
+    await giveUpEncrypted(this.#synced);
+    for await (const digests of this.#withheld.leftOut()) await this.#sendObjects(digests);
     let sent = from;
     for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
       await this.#sendRecords(sent, size);
@@ -124,10 +140,10 @@ class Sync {
       await this.#send(tilePath(tile), { bytes: readTile(store, tile) }, 'application/octet-stream');
     await this.#files.flush();
     if (this.#copy.is_listed === 0) await this.#findUnlisted(size);
-    // Something may have been withheld since.
-    await this.#sendWithheld();
+    await this.#withheld.sendNames();
     const replaced: string[] = [];
-    const onPage = (path: string) => void (this.#withheld.mustClean && replaced.push(path));
+    const mustClean = await this.#withheld.mustClean();
+    const onPage = (path: string) => void (mustClean && replaced.push(path));
     const pages = { ...this.#run, size, note, onPage, hidden: this.#withheld.inTheClear() };
     this.#pages = await sendPages(this.#services, this.#copy, this.#files, pages);
     await this.#sendClaim();
@@ -135,19 +151,10 @@ class Sync {
     await this.#sendCheckpoint(before, { size, note });
     await this.#withheld.forgetVersions(replaced);
     await this.#finish(state);
+    this.#cleaned = await this.#withheld.clean();
     await this.#files.removeRest();
-    this.#cleaned = await this.#withheld.finish();
+    await this.#withheld.end();
     return this.#result(note);
-  }
-
-  #sendWithheld(): Promise<void> {
-    return this.#withheld.send(async (digests) => {
-      const { read } = this.#services.store;
-      const missing = digests.filter(
-        (sha256) => !isCopied(read, this.#copy.id, sha256) && !isDamaged(read, sha256),
-      );
-      for (const batch of inBatches(read, missing, BATCH)) await this.#sendBatch(batch);
-    });
   }
 
   /** Sends the records of the entries after `from`, and returns the state that belongs to the last of them. */
@@ -189,6 +196,8 @@ class Sync {
       if (batch.length === 0) break;
       await this.#sendMetadata(batch.filter((sha256) => !this.#files.has(metadataPath(sha256))));
     }
+    for await (const batch of this.#withheld.leftOut())
+      await this.#sendMetadata(batch.filter((sha256) => !this.#files.has(metadataPath(sha256))));
   }
 
   /** Says whose copy it is, as of now: the archive may have a new key. */
@@ -226,7 +235,29 @@ class Sync {
       if (found.length >= 1_000) await flush();
     }
     await flush();
-    await this.#withheld.adopt();
+    await this.#findLeftOut();
+    await adoptEncrypted(this.#synced);
+    // Readers may still look into a copy that was taken over without its pages.
+    const hasPages = (await this.#target.digestOf(INDEX, this.#run.signal)) !== undefined;
+    if (hasPages && this.#copy.pages_size === 0) {
+      await store.write((database) => setPagesSize(database, id, size, 0));
+      this.#copy = { ...this.#copy, pages_size: size };
+    }
+  }
+
+  /** Finds what is not there of what the copy's records name. What later records name is not there either, and sent first. */
+  async #findLeftOut(): Promise<void> {
+    const { store } = this.#services;
+    const { id } = this.#copy;
+    for (let after = ''; ; ) {
+      this.#run.signal.throwIfAborted();
+      const blobs = blobsNotCopied(store.read, { copy: id, after, limit: 1_000 });
+      const last = blobs.at(-1);
+      if (last === undefined) return;
+      const missing = blobs.filter(({ isCopied }) => isCopied === 0).map(({ sha256 }) => sha256);
+      await store.write((database) => leaveOut(database, id, missing));
+      after = last.sha256;
+    }
   }
 
   /** Sends the records of the entries after `from` up to `size`, a file at a time, each after the objects it names. */
@@ -278,31 +309,20 @@ class Sync {
     await this.#files.sendBatch();
   }
 
-  /** Sends the objects that the copy does not hold, and returns them. */
+  /** Sends the objects that the copy does not hold and may have, and returns them. */
   async #sendObjects(named: readonly string[]): Promise<string[]> {
-    const { read } = this.#services.store;
+    const { store } = this.#services;
+    const { read } = store;
     const missing = named.filter(
-      (sha256) =>
-        !isCopied(read, this.#copy.id, sha256) &&
-        !this.#withheld.has(sha256) &&
-        !isDamaged(read, sha256) &&
-        !releaseOf(read, sha256) &&
-        !isAbsent(read, sha256),
+      (sha256) => !isCopied(read, this.#copy.id, sha256) && !releaseOf(read, sha256),
     );
-    const encrypted = missing.filter((sha256) => this.#withheld.encrypts(sha256));
-    const clear = missing.filter((sha256) => !this.#withheld.encrypts(sha256));
-    for (const batch of inBatches(read, clear, BATCH)) await this.#sendBatch(batch);
-    if (encrypted.length > 0) await this.#sendEncrypted(encrypted);
-    return missing;
-  }
-
-  async #sendEncrypted(digests: readonly string[]): Promise<void> {
-    const { read } = this.#services.store;
-    const { sent, damaged } = await this.#withheld.encrypt(digests);
-    await this.#sendMetadata(sent);
-    this.#objects += sent.length;
-    for (const sha256 of sent) this.#bytes += blobBytes(read, sha256) ?? 0;
-    await this.#requireDamage(damaged);
+    const isLeftOut = (sha256: string) =>
+      this.#withheld.hides(sha256) || isDamaged(read, sha256) || isAbsent(read, sha256);
+    const leftOut = missing.filter(isLeftOut);
+    if (leftOut.length > 0) await store.write((database) => leaveOut(database, this.#copy.id, leftOut));
+    const sent = missing.filter((sha256) => !isLeftOut(sha256));
+    for (const batch of inBatches(read, sent, BATCH)) await this.#sendBatch(batch);
+    return sent;
   }
 
   /** Sends objects and records that the copy holds them: a sync that is killed does not send them again. */
@@ -320,7 +340,10 @@ class Sync {
     });
     await this.#sendMetadata(sent);
     await this.#files.flush();
-    await store.write((database) => insertCopiedObjects(database, id, sent));
+    await store.write((database) => {
+      insertCopiedObjects(database, id, sent);
+      leaveOut(database, id, damaged);
+    });
     this.#objects += sent.length;
     await this.#requireDamage(damaged);
   }
@@ -401,6 +424,8 @@ export function isOutdated(database: ReadDatabase, copy: CopyRow, size: number):
     copy.is_listed === 0 ||
     copy.is_sending === 1 ||
     pagesAreBehind(copy, size) ||
+    // What it lacked while readers could look into it.
+    (!isOpenToReaders(copy) && isAnyLeftOut(database, { copy: copy.id })) ||
     copy.case_changes > 0 ||
     copy.synced_proofs !== proofsState(database)
   );

@@ -13,9 +13,9 @@ import { entryText } from '../ledger/entry.ts';
 import { framedLeaf, GrowingTree, leafHash } from '../ledger/tree.ts';
 import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
-import { CHECKPOINT, encryptedDigest, encryptedPath, OBJECTS, objectPath, WITHHELD } from './copyPaths.ts';
+import { CHECKPOINT, ENCRYPTED, encryptedDigest, LEFT_OUT, OBJECTS, objectPath } from './copyPaths.ts';
 import { isLeftBehind } from './leftFiles.ts';
-import { INDEX } from './pages/pagePaths.ts';
+import { readLeftOut } from './leftOut.ts';
 import { assembleDump, folderForLargeFiles } from './restore.ts';
 import { type ReadList, readFileList, readListFile } from './signedList.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
@@ -32,7 +32,7 @@ export interface VerifiedCopy {
   invalid: Error | undefined;
   objects: number;
   bytes: number;
-  /** Objects that the copy holds encrypted, because they are withheld. The signed list has the digests of their files. */
+  /** Objects that the records name and that the copy leaves out, because they are withheld. The signed list says which. */
   withheld: number;
   /** Objects that the ledger records as given up. The copy need not hold them. */
   released: number;
@@ -87,7 +87,7 @@ interface Run {
  * Verifies a copy without a node: the signature of its checkpoint, every record against its ledger entry, every tile
  * against the entries, every object that the records name against its digest, and every other file against the signed list,
  * which every copy has. Whatever else is there is named. Objects that the ledger records as damaged may be missing; those
- * that it records as released, or that the list has encrypted, must not be there in the clear.
+ * that it records as released, or that the copy leaves out, must not be there.
  *
  * @throws CopyError, DumpError
  */
@@ -126,8 +126,8 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
       if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
       result.invalid = error;
     }
-    result.withheld = expectEncrypted(expected);
-    await compare(target, expected, result, { ...run, isComplete: list.isComplete });
+    result.withheld = await expectLeftOut(target, { expected, list, signal: run.signal });
+    await compare(target, expected, result, run);
     if (list.isComplete) await findExtra(target, { expected, result, ...run });
     const { invalid, damaged, missing, extra, exposed } = result;
     // A file that differs says more than what its records are found to lack.
@@ -144,17 +144,27 @@ export async function verifyCopy(target: CopyTarget, run: Run): Promise<Verified
 }
 
 /**
- * Expects no object in the clear that the signed list has encrypted, unless a sync was about to send it so. Returns their
- * number.
+ * Expects no object that the copy says it leaves out, unless a sync was about to send it. The list must cover the file that
+ * says so. Returns the number of those that the records name.
  */
-function expectEncrypted(expected: ExpectedFiles): number {
+async function expectLeftOut(
+  target: CopyTarget,
+  { expected, list, signal }: { expected: ExpectedFiles; list: ReadList; signal: AbortSignal },
+): Promise<number> {
+  const digests: string[] = [];
+  const read = await readLeftOut(target, signal);
+  // A sync that is killed may leave a newer file, or one that the list no longer names, which says nothing any more.
+  const isCovered = (sha256: string) =>
+    expected.has(LEFT_OUT) && (expected.isExpected(LEFT_OUT, sha256) || expected.isAllowed(LEFT_OUT, sha256));
+  // Without the list it cannot be verified, but then the copy is not intact in any case.
+  if (read && (!list.isComplete || isCovered(read.sha256))) digests.push(...read.digests);
+  for (const { path } of expected.below(ENCRYPTED)) digests.push(encryptedDigest(path) ?? '');
   let count = 0;
-  for (const { path } of expected.below(WITHHELD)) {
-    const sha256 = encryptedDigest(path);
-    if (sha256 === undefined) continue;
-    expected.remove(objectPath(sha256));
+  for (const sha256 of digests) {
+    const path = objectPath(sha256);
+    if (expected.has(path)) count += 1;
+    expected.remove(path);
     expected.forbid(sha256);
-    count += 1;
   }
   return count;
 }
@@ -164,17 +174,12 @@ async function compare(
   target: CopyTarget,
   expected: ExpectedFiles,
   result: VerifiedCopy,
-  { signal, progress, isComplete }: Run & { isComplete: boolean },
+  { signal, progress }: Run,
 ): Promise<void> {
   await inParallel(expected, target.concurrency, async ({ path, sha256 }) => {
     signal.throwIfAborted();
     const isObject = path === objectPath(sha256 ?? '');
     const found = await target.digestOf(path, signal, progress);
-    if (!found && isObject && !isComplete && (await target.digestOf(encryptedPath(sha256 ?? ''), signal))) {
-      // Without the list, its file cannot be verified, but it is not missing.
-      result.withheld += 1;
-      return;
-    }
     const name = nameOf(path);
     if (!found) result.missing.push(name);
     else if (found.sha256 !== sha256 && !expected.isAllowed(path, found.sha256)) result.damaged.push(name);
@@ -255,8 +260,6 @@ async function readDump(
     if (named.released.has(sha256)) expected.forbid(sha256);
     else expected.allow(objectPath(sha256), sha256);
   }
-  // Readers look into a copy with pages.
-  if (expected.has(INDEX)) for (const sha256 of named.withheld()) expected.forbid(sha256);
   for (const { path, sha256 } of tiles.finish()) expected.add(path, sha256);
   return { head: step.value, released: named.released.size };
 }

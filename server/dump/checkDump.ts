@@ -97,8 +97,6 @@ export class NamedObjects {
   readonly #damages = new Map<number, string>();
   readonly #absent = new Set<string>();
   readonly #released = new Set<string>();
-  /** Withholdings in force of single objects, by their ledger entry. */
-  readonly #withheld = new Map<number, string>();
 
   /** @param name is called with each digest that a record names, perhaps more than once. They are not kept here. */
   constructor(name: (sha256: string) => void) {
@@ -114,20 +112,12 @@ export class NamedObjects {
     } else if (kind === 'object_damage') this.#damages.set(Number(value.ledger_entry), String(value.sha256));
     else if (kind === 'object_restoration') this.#damages.delete(Number(value.damage));
     else if (kind === 'object_released') this.#released.add(String(value.sha256));
-    else if (kind === 'object_withheld') {
-      if (typeof value.sha256 === 'string') this.#withheld.set(Number(value.ledger_entry), value.sha256);
-    } else if (kind === 'object_shown') this.#withheld.delete(Number(value.withheld));
     // The bytes of a mirrored record that the peer did not give.
     else if (kind === 'object_absent') this.#absent.add(String(value.sha256));
   }
 
   get released(): ReadonlySet<string> {
     return this.#released;
-  }
-
-  /** The objects that are withheld by themselves. What a withheld pack or page covers is not known here. */
-  withheld(): string[] {
-    return [...this.#withheld.values()].filter((sha256) => !this.#released.has(sha256));
   }
 
   /** Those that the dump records as damaged, as released or as never received. Call after the last line. */

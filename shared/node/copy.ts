@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { countOf } from '../values/counts.ts';
 import { digestSchema } from '../values/digest.ts';
 import { namedObject } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
@@ -130,14 +131,18 @@ export const copySchema = namedObject('Copy', {
   has_credentials: z.boolean(),
   /** Whether it holds the current key of the archive, encrypted with a passphrase. */
   has_key: z.boolean(),
-  /** Whether it holds the key that decrypts withheld objects, encrypted with the same passphrase. */
+  /** Whether it holds the key that decrypts sealed findings, encrypted with the same passphrase. */
   has_withheld_key: z.boolean(),
-  /** Withheld objects that it holds encrypted, because readers may look into it. */
-  withheld_encrypted: z.int().min(0),
+  /** Withheld objects that it does not hold, because readers may look into it. */
+  withheld_left_out: z.int().min(0),
+  /** Those of them that are in no other copy either. They are only on the disk of the archive. */
+  withheld_in_no_copy: z.int().min(0),
   /** Withheld objects that it holds in the clear. A copy without pages does: readers do not look into it. */
   withheld_in_the_clear: z.int().min(0),
-  /** Withheld objects that it held in the clear, and from which they were removed. */
+  /** Withheld objects that it held in the clear, and that were removed from it. */
   withheld_cleaned: z.int().min(0),
+  /** Withheld objects that an earlier version encrypted there and that are nowhere else, so that they are kept. */
+  withheld_encrypted: z.int().min(0),
   added_at: instantSchema,
   /** The number of ledger entries that the copy holds. */
   size: z.int(),
@@ -159,6 +164,12 @@ export const copySchema = namedObject('Copy', {
 });
 export type Copy = z.output<typeof copySchema>;
 
+/** Says that withheld objects are in no copy. @param hasPrivate whether there is a copy without pages, which has not got them */
+export function inNoCopySentence(objects: number, hasPrivate: boolean): string {
+  const these = countOf(objects, 'withheld object is', 'withheld objects are');
+  return `${these} in no copy: ${hasPrivate ? 'sync the one' : 'add one'} without pages.`;
+}
+
 /** The passphrase that protects the key in a copy. It is not kept. */
 export const copyKeySchema = z.strictObject({
   passphrase: z.string().min(12, 'At least 12 characters.').max(1_000),
@@ -177,9 +188,9 @@ export const copySyncSchema = namedObject('CopySync', {
   pages: z.int().optional(),
   /** The checkpoint of the copy, as a signed note. */
   checkpoint: z.string(),
-  /** Withheld objects that a copy with pages had in the clear. They are there encrypted, and no longer in the clear. */
+  /** Withheld objects that were removed from a copy with pages. */
   withheld_cleaned: z.int().min(0),
-  /** Withheld objects that are still in the clear in a copy with pages: they were withheld meanwhile, or are damaged. */
+  /** Withheld objects that are still in a copy with pages: they were withheld meanwhile, or are intact nowhere else. */
   withheld_in_the_clear: z.int().min(0),
   /** Objects that were given up and are no longer in the copy. */
   released_removed: z.int().min(0),
@@ -217,7 +228,7 @@ export const copyCheckSchema = namedObject('CopyCheck', {
   extra: z.int(),
   /** Files with the bytes of an object that is withheld from readers of the copy, or was given up. The next sync removes objects. */
   exposed: z.int(),
-  /** Withheld objects that the copy holds encrypted. A complete check read them back. */
+  /** Withheld objects that the copy does not hold, because readers may look into it. */
   withheld: z.int().min(0),
   /** Objects that were given up. No copy need hold them. */
   released: z.int().min(0),

@@ -185,3 +185,22 @@ test('a copy that falls behind is reported once, with why, and again after it ha
   await turn(2 * 3_600_000);
   await alerting.untilDelivered('sent', 'sent');
 });
+
+test('withheld objects that no copy has are reported until there is a copy without pages', async () => {
+  const receiver = await WebhookReceiver.open();
+  const alerting = await AlertingNode.open();
+  const { node } = alerting;
+  await uploadNewPack(node, { title: 'Secret' }, { 'a.txt': 'quibblesome' });
+  const withheld = { sha256: sha256Of('quibblesome'), reason: 'personal_data' };
+  expect((await node.sendJson('POST', '/manage/withheld', withheld)).status).toBe(201);
+  const target = `file://${node.dataFolder}-copy`;
+  const added = await node.sendJson('POST', '/manage/copies', { target, pages: true });
+  const { id } = (await added.json()) as { id: string };
+  expect((await node.sendJson('POST', `/manage/copies/${id}/sync?wait=true`, {})).status).toBe(200);
+  await alerting.alert({ copy_behind: true }, [receiver.target]);
+  expect((await sentTo(alerting, receiver, 1))[0]).toMatchObject({
+    kind: 'copy_behind',
+    text: '1 withheld object is in no copy: add one without pages.',
+    link: `${node.url}/settings#copies`,
+  });
+});

@@ -131,23 +131,6 @@ test('what another copy holds is not lost, also if that is not recorded', async 
   for (const sha256 of away) expect((await node.fetch(`/api/blobs/${sha256}`)).status).toBe(200);
 });
 
-test('what another copy holds encrypted comes back', async () => {
-  const [one = ''] = away;
-  expect((await node.sendJson('POST', '/manage/withheld', { sha256: one, reason: 'owner' })).status).toBe(
-    201,
-  );
-  const target = pathToFileURL(join(await temporaryFolder(), 'second')).href;
-  const added = await node.sendJson('POST', '/manage/copies', { target, pages: true });
-  await done('POST', `/manage/copies/${((await added.json()) as Copy).id}/sync?wait=true`);
-  // It came back to be encrypted, and leaves again.
-  await done('POST', '/manage/offload?wait=true');
-  expect(await read('/manage/offload')).toMatchObject({ offloaded_objects: 2 });
-  await rm(place, { recursive: true });
-  expect(await (await markLost()).json()).toMatchObject({ objects: 0 });
-  expect(await (await node.fetchAsOwner(`/api/blobs/${one}`)).text()).toBe('one');
-  expect(await read('/api/damages')).toMatchObject({ total: 0 });
-});
-
 test('the command asks first, and gives up with --yes', async () => {
   await rm(place, { recursive: true });
   const command = ['copy', place, '--mark-lost', '--data', node.dataFolder];

@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
-import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { verifyFiles } from '../../server/copies/pages/browser/verifyFiles.ts';
+import type { Copy } from '../../shared/node/copy.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { overwrite } from '../fixity/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { DERIVING, openTestNode, type TestNode } from '../support/node.ts';
+import { DERIVING, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { usePreparedCopy } from './preparedCopy.ts';
 import {
@@ -54,7 +56,7 @@ async function copiedWith(fields: object): Promise<TestNode> {
   return node;
 }
 
-/** The same after the secret file was withheld: the copy has it encrypted. */
+/** The same after the secret file was withheld: the copy does not have it. */
 const withheld = () =>
   state('withheld', async () => {
     const { node, copy } = await copied();
@@ -64,10 +66,12 @@ const withheld = () =>
   });
 
 const clear = () => existsSync(join(place, 'archive', secret));
-const encrypted = () => join(place, 'withheld', `${secret}.age`);
+const names = () => readFile(join(place, 'withheld.txt'), 'utf8');
+/** The file of an object on this disk. */
+const here = (sha256: string) => join(data, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 
 describe('a copy with pages', () => {
-  test('has what is withheld encrypted only, and gets it back in the clear when it is shown', async () => {
+  test('has no bytes of what is withheld, and gets it back when it is shown', async () => {
     const { node, pack, copy } = await copied();
     expect(await filesWith(place, SECRET)).toEqual([`archive/${secret}`]);
     await withhold(node, { sha256: secret });
@@ -79,10 +83,12 @@ describe('a copy with pages', () => {
       older_versions: false,
     });
     expect(await filesWith(place, SECRET)).toEqual([]);
-    expect(await readFile(encrypted(), 'latin1')).toMatch(/^age-encryption\.org\/v1\n-> X25519 /);
-    expect((await stat(join(data, 'withheld.key'))).mode & 0o777).toBe(0o600);
+    expect(await names()).toBe(`${secret}\n`);
+    expect(existsSync(join(place, 'withheld'))).toBe(false);
+    expect(existsSync(join(data, 'withheld.key'))).toBe(false);
     expect(await copyOf(node)).toMatchObject({
-      withheld_encrypted: 1,
+      withheld_left_out: 1,
+      withheld_in_no_copy: 1,
       withheld_in_the_clear: 0,
       withheld_cleaned: 1,
     });
@@ -94,13 +100,14 @@ describe('a copy with pages', () => {
     expect(await check(node, copy)).toMatchObject({ ok: true, withheld: 1, wrong: [] });
     await show(node, { sha256: secret });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 0 });
-    expect([clear(), existsSync(encrypted())]).toEqual([true, false]);
+    expect([clear(), existsSync(join(place, 'withheld.txt'))]).toEqual([true, false]);
+    expect(await copyOf(node)).toMatchObject({ withheld_left_out: 0, withheld_in_no_copy: 0 });
     expect(await readFile(join(place, 'packs', `${pack}.html`), 'utf8')).toContain(`archive/${secret}`);
     expect(await verified(place)).toMatchObject({ ok: true, withheld: 0 });
     expect(await check(node, copy)).toMatchObject({ ok: true, withheld: 0 });
   });
 
-  test('gets what is withheld from the beginning encrypted, and never in the clear', async () => {
+  test('never gets what is withheld from the beginning', async () => {
     const node = await openTestNode({ dataFolder: data });
     const { id: pack } = await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET });
     await withhold(node, { pack });
@@ -135,50 +142,80 @@ describe('a copy with pages', () => {
     expect(await filesWith(place, SECRET)).toEqual(before);
   });
 
-  test('leaves nothing here of what it still has encrypted and was given up', async () => {
-    const { node, copy } = await withheld();
-    await release(node, secret);
-    expect(await check(node, copy)).toMatchObject({ restored: 0, released: 1 });
-    expect(existsSync(encrypted())).toBe(true);
-    expect(await filesWith(data, SECRET)).toEqual([]);
-    await sync(node, copy);
-    expect(existsSync(encrypted())).toBe(false);
-  });
-
-  test('that gets pages later is cleaned, and one that loses them keeps what is encrypted', async () => {
+  test('that gets pages later is cleaned, and one that loses them is a backup of everything', async () => {
     const { node, copy } = await unseen();
     await withhold(node, { sha256: secret });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 0 });
     expect(clear()).toBe(true);
-    expect(await copyOf(node)).toMatchObject({ withheld_in_the_clear: 1 });
+    expect(await copyOf(node)).toMatchObject({ withheld_in_the_clear: 1, withheld_left_out: 0 });
     await node.sendJson('PATCH', `/manage/copies/${copy.id}`, { pages: true });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 1 });
     await node.sendJson('PATCH', `/manage/copies/${copy.id}`, { pages: false });
+    // Nothing is sent that readers must not see before the pages are gone.
     await sync(node, copy);
-    expect([clear(), existsSync(encrypted())]).toEqual([false, true]);
-    expect(await verified(place)).toMatchObject({ ok: true });
+    expect([clear(), existsSync(join(place, 'index.html'))]).toEqual([false, false]);
+    expect(await verified(place)).toMatchObject({ ok: true, withheld: 1 });
+    await sync(node, copy);
+    expect(clear()).toBe(true);
+    expect(await verified(place)).toMatchObject({ ok: true, withheld: 0, objects: 2 });
   });
 
-  test('is checked: an encrypted object that is altered or missing is named and sent again', async () => {
+  test('is checked: the names of what it leaves out are sent again if they are altered or missing', async () => {
     const { node, copy } = await withheld();
-    const path = `withheld/${secret}.age`;
-    await appendFile(encrypted(), '!');
-    expect(await verified(place)).toMatchObject({ ok: false, damaged: [path] });
-    expect(await check(node, copy)).toMatchObject({ ok: false, wrong: [{ path, is: 'damaged' }] });
-    expect(await verified(place)).toMatchObject({ ok: true });
-    await rm(encrypted());
-    expect(await verified(place)).toMatchObject({ ok: false, missing: [path] });
+    const path = 'withheld.txt';
+    await appendFile(join(place, path), `${sha256Of(PUBLIC)}\n`);
+    await rm(join(place, 'archive', sha256Of(PUBLIC)));
+    expect(await verified(place)).toMatchObject({
+      ok: false,
+      damaged: [path],
+      missing: expect.arrayContaining([sha256Of(PUBLIC)]) as string[],
+    });
+    const found = await check(node, copy);
+    expect(found.wrong).toContainEqual({ path, is: 'damaged' });
+    expect(await verified(place)).toMatchObject({ ok: true, withheld: 1 });
+    await rm(join(place, path));
+    expect(await verified(place)).toMatchObject({
+      ok: false,
+      missing: expect.arrayContaining([path]) as string[],
+    });
     expect(await check(node, copy)).toMatchObject({ ok: false, wrong: [{ path, is: 'missing' }] });
-    expect(await check(node, copy)).toMatchObject({ ok: true });
+    expect(await check(node, copy)).toMatchObject({ ok: true, withheld: 1 });
     expect(await filesWith(place, SECRET)).toEqual([]);
   });
 
-  test('gives a damaged object back, which is only there encrypted', async () => {
-    const { node, copy } = await withheld();
+  test('is cleaned only once the bytes are here: what is damaged or missing here comes back from it before', async () => {
+    const { node, copy } = await copied();
+    // No audit has noticed either.
     await overwrite(data, secret, 'quibblesofe');
-    await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
-    expect(await check(node, copy)).toMatchObject({ ok: true, restored: 1 });
-    expect(await (await node.fetchAsOwner(`/api/blobs/${secret}`)).text()).toBe(SECRET);
+    await withhold(node, { sha256: secret });
+    expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 1, withheld_in_the_clear: 0 });
+    expect(await readFile(here(secret), 'utf8')).toBe(SECRET);
+    expect(await filesWith(place, SECRET)).toEqual([]);
+  });
+
+  test('keeps, and says so, what is intact neither here nor there nor in another checked copy', async () => {
+    const { node, copy } = await copied();
+    await overwrite(data, secret, 'quibblesofe');
+    await writeFile(join(place, 'archive', secret), 'quibbleSome');
+    await withhold(node, { sha256: secret });
+    expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 0, withheld_in_the_clear: 1 });
+    expect(clear()).toBe(true);
+    const said = await runHere(['verify', place]);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(`archive/${secret}`)]);
+    await node.close();
+    const copying = await runHere(['copy', pathToFileURL(place).href, '--data', data]);
+    expect(copying.stdout).toContain('1 withheld object is still there in the clear.');
+    // Another copy that was checked has it.
+    const again = await openTestNode({ dataFolder: data });
+    const backup = join(await temporaryFolder(), 'backup');
+    await writeFile(here(secret), SECRET);
+    const other = await addCopy(again, backup, { pages: false });
+    await sync(again, other);
+    await check(again, other);
+    await overwrite(data, secret, 'quibblesofe');
+    expect(await sync(again, copy)).toMatchObject({ withheld_cleaned: 1, withheld_in_the_clear: 0 });
+    expect(clear()).toBe(false);
+    expect(await readFile(join(backup, 'archive', secret), 'utf8')).toBe(SECRET);
   });
 
   test('is cleaned of an object that an interrupted sync left there before it was withheld', async () => {
@@ -197,20 +234,18 @@ describe('a copy with pages', () => {
     expect(await filesWith(place, SECRET)).toEqual([]);
   });
 
-  test('does not call an encrypted object a stranger that an interrupted sync had still to remove', async () => {
-    const { node, copy } = await withheld();
-    await show(node, { sha256: secret });
-    const records = join(place, 'records');
-    await rename(records, `${records}-away`);
-    await writeFile(records, '');
-    const failed = await node.fetchAsOwner(`/manage/copies/${copy.id}/sync?wait=true`, { method: 'POST' });
-    expect(failed.status).toBe(502);
-    await rm(records);
-    await rename(`${records}-away`, records);
-    expect(existsSync(encrypted())).toBe(true);
-    expect(await check(node, copy)).toMatchObject({ ok: true, wrong: [] });
+  test('gets what was damaged here when the records were sent, once it is repaired', async () => {
+    const node = await openTestNode({ dataFolder: data });
+    await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET, 'b.txt': PUBLIC });
+    await overwrite(data, secret, 'quibblesofe');
+    await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
+    const copy = await addCopy(node, place);
     await sync(node, copy);
-    expect(existsSync(encrypted())).toBe(false);
+    expect(clear()).toBe(false);
+    await uploadNewPack(node, sampleRecord({ title: 'Two' }), { 'a.txt': SECRET });
+    await sync(node, copy);
+    expect(clear()).toBe(true);
+    expect(await verified(place)).toMatchObject({ ok: true, objects: 2 });
   });
 
   test('is not the only place of a withheld object: it comes back before the copy is cleaned', async () => {
@@ -218,7 +253,7 @@ describe('a copy with pages', () => {
     await check(node, copy);
     await node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
     await node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
-    const file = join(data, 'blobs', secret.slice(0, 2), secret.slice(2, 4), secret);
+    const file = here(secret);
     expect(existsSync(file)).toBe(false);
     await withhold(node, { sha256: secret });
     expect(await sync(node, copy)).toMatchObject({ withheld_cleaned: 1 });
@@ -229,19 +264,25 @@ describe('a copy with pages', () => {
     expect(await (await node.fetchAsOwner(`/api/blobs/${secret}`)).text()).toBe(SECRET);
   });
 
-  test('is encrypted anew if the owner has another key', async () => {
+  test('says that withheld objects are in no copy, until one without pages has them', async () => {
     const { node, copy } = await withheld();
-    const before = await readFile(encrypted());
-    await rm(join(data, 'withheld.key'));
-    await uploadNewPack(node, sampleRecord({ title: 'Later' }), { 'c.txt': 'later' });
-    await sync(node, copy);
-    expect((await readFile(encrypted())).equals(before)).toBe(false);
-    expect(await verified(place)).toMatchObject({ ok: true, withheld: 1 });
+    const sentence = '1 withheld object is in no copy: add one without pages.';
+    await node.close();
+    const copying = await runHere(['copy', pathToFileURL(place).href, '--data', data]);
+    expect(copying.stdout).toContain(sentence);
+    const again = await openTestNode({ dataFolder: data });
+    const backup = await addCopy(again, join(await temporaryFolder(), 'backup'), { pages: false });
+    await sync(again, backup);
+    const copies = (await (await again.fetchAsOwner('/manage/copies')).json()) as { items: Copy[] };
+    expect(copies.items).toMatchObject([
+      { id: copy.id, withheld_left_out: 1, withheld_in_no_copy: 0 },
+      { id: backup.id, withheld_left_out: 0, withheld_in_the_clear: 1 },
+    ]);
   });
 });
 
 describe('the verifying page', () => {
-  test('takes encrypted and released objects for neither changed nor missing', async () => {
+  test('takes withheld and released objects for neither changed nor missing', async () => {
     const { node, copy } = await copied();
     await withhold(node, { sha256: secret });
     await release(node, sha256Of(PUBLIC));
@@ -258,17 +299,16 @@ describe('the verifying page', () => {
 });
 
 describe('a released object', () => {
-  test.each([true, false])('is removed from every copy, encrypted or not (pages: %s)', async (pages) => {
+  test.each([true, false])('is removed from every copy (pages: %s)', async (pages) => {
     const { node, pack, copy } = pages ? await copied() : await unseen();
     await release(node, sha256Of(PUBLIC));
     await withhold(node, { sha256: secret });
     await sync(node, copy);
     await release(node, secret);
     await sync(node, copy);
-    expect(await copyOf(node)).toMatchObject({ withheld_encrypted: 0, withheld_in_the_clear: 0 });
+    expect(await copyOf(node)).toMatchObject({ withheld_left_out: 0, withheld_in_the_clear: 0 });
     for (const word of [SECRET, PUBLIC]) expect(await filesWith(place, word)).toEqual([]);
     expect(await readdir(join(place, 'archive'))).toEqual([]);
-    expect(existsSync(encrypted())).toBe(false);
     expect(await verified(place)).toMatchObject({ ok: true, released: 2, missing: [] });
     expect(await check(node, copy)).toMatchObject({ ok: true, released: 2, missing: 0 });
     const damages = (await (await node.fetch('/api/damages')).json()) as { total: number };

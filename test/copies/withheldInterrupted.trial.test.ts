@@ -1,21 +1,20 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
 import type { CopyServices } from '../../server/copies/claim.ts';
 import { claimTarget } from '../../server/copies/copyFiles.ts';
-import { readIdentity } from '../../server/copies/keys/copyKeys.ts';
 import { syncCopy } from '../../server/copies/sync.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { CopyTarget } from '../../server/copies/targets/target.ts';
-import { decryptObjects } from '../../server/copies/withheldObjects.ts';
 import { copyById, insertCopy } from '../../server/store/sqlite/node/copies.ts';
 import { show, withhold } from '../../server/withholding/withholding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { putEncrypted } from './earlierCopy.ts';
 import { filesWith, verified } from './withheldCopies.ts';
 
 afterEach(closeTestNodes);
@@ -94,7 +93,7 @@ async function archive() {
     await target.close();
     await store.close();
   };
-  return { store, target, place, pack, sync, close };
+  return { services, store, place, address, pack, sync, close };
 }
 
 /** Each test takes every eighth step, so that none takes minutes. */
@@ -102,54 +101,66 @@ const STRIDE = 8;
 /** Every step takes six minutes: `STRONGROOM_STEPS=all npm run trials -- withheldInterrupted`. Else a few are taken. */
 const STEPS = process.env['STRONGROOM_STEPS'] === 'all' ? [1, 2, 3, 4, 5, 6, 7, 8] : [1, 6];
 
-describe.each(['withheld', 'shown again'] as const)('after something is %s', (change) => {
-  test.each(STEPS)(
-    'a sync that ends at step %i, or at every eighth after it, loses nothing, and the next one shows nothing that is withheld',
-    async (first) => {
-      const { store, target, place, pack, sync, close } = await archive();
-      const html = () => readFile(join(place, 'packs', `${pack}.html`), 'utf8');
-      /** Whether the copy has the object in a form that the owner can read. */
-      const holds = async () => {
-        if (existsSync(join(place, 'archive', sha256))) return true;
-        const identity = (await readIdentity(store.folder)) ?? '';
-        return (
-          (await decryptObjects(target, [{ sha256 }], { folder: store.folder, identity })).intact.size === 1
-        );
-      };
-      const hide = () => withhold(store, { sha256, reason: 'personal_data' });
-      const unhide = () => show(store, { sha256 });
-      const [make, undo] = change === 'withheld' ? [hide, unhide] : [unhide, hide];
-      const expected = change === 'withheld' ? [] : [`archive/${sha256}`];
-      try {
-        await sync();
-        if (change === 'shown again') await hide().then(() => sync());
-        for (let at = first; ; at += STRIDE) {
-          await make();
-          const isWhole = await sync((opened) => failingAt(opened, at)).then(
-            () => true,
-            (error: unknown) => {
-              if (!(error instanceof Killed)) throw error;
-              return false;
-            },
-          );
-          const when = `step ${at}`;
-          expect(await holds(), when).toBe(true);
-          const found = await verified(place);
-          expect(found, when).toMatchObject({ damaged: [], missing: [], extra: [] });
-          // Until it is removed, what is withheld is there in the clear, and nothing else is wrong.
-          if (!found.ok) expect(found.exposed, when).toEqual([`archive/${sha256}`]);
-          if (!found.ok) expect([change, isWhole], when).toEqual(['withheld', false]);
-          if (!isWhole) await sync();
-          expect(await filesWith(place, SECRET), when).toEqual(expected);
-          expect(await holds(), when).toBe(true);
-          expect((await html()).includes('Withheld since'), when).toBe(change === 'withheld');
-          if (isWhole) return expect(at).toBeGreaterThan(20);
-          await undo();
+describe.each(['withheld', 'shown again', 'encrypted by an earlier version'] as const)(
+  'after something is %s',
+  (change) => {
+    test.each(STEPS)(
+      'a sync that ends at step %i, or at every eighth after it, loses nothing, and the next one shows nothing that is withheld',
+      async (first) => {
+        const { services, store, place, address, pack, sync, close } = await archive();
+        const here = store.blobs.fileOf(sha256);
+        const encrypted = join(place, 'withheld', `${sha256}.age`);
+        const isHere = async () => existsSync(here) && (await readFile(here, 'utf8')) === SECRET;
+        const isClear = () => existsSync(join(place, 'archive', sha256));
+        const hide = () => withhold(store, { sha256, reason: 'personal_data' });
+        const unhide = () => show(store, { sha256 });
+        /** What only the copy has: in the clear of what is withheld then, or encrypted. */
+        const make = async () => {
+          if (change === 'shown again') return unhide();
+          if (change === 'withheld') await hide();
+          else await putEncrypted(services, { target: address }, SECRET);
+          return rm(here);
+        };
+        const undo = async () => {
+          if (change === 'shown again') await hide();
+          if (change === 'withheld') await unhide();
+        };
+        const expected = change === 'shown again' ? [`archive/${sha256}`] : [];
+        try {
           await sync();
+          if (change !== 'withheld') await hide().then(() => sync());
+          for (let at = first; ; at += STRIDE) {
+            await make();
+            const isWhole = await sync((opened) => failingAt(opened, at)).then(
+              () => true,
+              (error: unknown) => {
+                if (!(error instanceof Killed)) throw error;
+                return false;
+              },
+            );
+            const when = `step ${at}`;
+            expect((await isHere()) || isClear() || existsSync(encrypted), when).toBe(true);
+            if (change === 'encrypted by an earlier version') expect(isClear(), when).toBe(false);
+            const found = await verified(place);
+            expect(found, when).toMatchObject({ damaged: [], missing: [], extra: [] });
+            // Until it is removed, what is withheld is there in the clear, and nothing else is wrong.
+            if (!found.ok) expect(found.exposed, when).toEqual([`archive/${sha256}`]);
+            if (!found.ok) expect([change, isWhole], when).toEqual(['withheld', false]);
+            if (!isWhole) await sync();
+            expect(await filesWith(place, SECRET), when).toEqual(expected);
+            expect(await isHere(), when).toBe(true);
+            expect(existsSync(encrypted), when).toBe(false);
+            expect(await verified(place), when).toMatchObject({ ok: true });
+            const html = await readFile(join(place, 'packs', `${pack}.html`), 'utf8');
+            expect(html.includes('Withheld since'), when).toBe(change !== 'shown again');
+            if (isWhole) return expect(at).toBeGreaterThan(20);
+            await undo();
+            await sync();
+          }
+        } finally {
+          await close();
         }
-      } finally {
-        await close();
-      }
-    },
-  );
-});
+      },
+    );
+  },
+);

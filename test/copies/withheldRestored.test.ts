@@ -1,51 +1,62 @@
+import { existsSync } from 'node:fs';
 import { appendFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateX25519Identity } from 'age-encryption';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
+import { systemClock } from '../../shared/values/clock.ts';
+import { audit } from '../fixity/support.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { addCopy, check, show, sync, verified, withhold } from './withheldCopies.ts';
+import { putEncrypted } from './earlierCopy.ts';
+import { addCopy, check, copyOf, filesWith, show, sync, verified, withhold } from './withheldCopies.ts';
 
-/** Restoring a copy that has a withheld object encrypted, and holds the key. */
+/** Restoring a copy with pages, which does not have a withheld object, and what happens to the object afterwards. */
 
 const PASSPHRASE = 'correct horse battery';
 const SECRET = 'quibblesome';
 const secret = sha256Of(SECRET);
 
 let root: string;
+/** The copy with pages, which holds the key, and one without. */
 let place: string;
+let backup: string;
 let data: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
-  [place, data] = [join(root, 'copy'), join(root, 'data')];
+  [place, backup, data] = [join(root, 'copy'), join(root, 'backup'), join(root, 'data')];
   const node = await openTestNode({ dataFolder: data });
   await uploadNewPack(node, sampleRecord(), { 'a.txt': SECRET, 'b.txt': 'frangipane' });
   await withhold(node, { sha256: secret });
   const copy = await addCopy(node, place);
   await sync(node, copy);
-  await appendFile(join(data, 'withheld.key'), `${await generateX25519Identity()}\n`);
   const answer = await node.sendJson('PUT', `/manage/copies/${copy.id}/key`, { passphrase: PASSPHRASE });
   expect(await answer.json()).toMatchObject({ has_key: true, has_withheld_key: true });
+  await sync(node, await addCopy(node, backup, { pages: false }));
   await node.close();
 });
 afterEach(closeTestNodes);
 afterAll(() => rm(root, { recursive: true }));
 
-const restoredBlob = (folder: string) =>
-  readFile(join(folder, 'blobs', secret.slice(0, 2), secret.slice(2, 4), secret), 'utf8');
+const fileIn = (folder: string) => join(folder, 'blobs', secret.slice(0, 2), secret.slice(2, 4), secret);
 
-test('restoring names what is encrypted and restores the rest without the key, and all of it with the passphrase', async () => {
-  const without = join(await temporaryFolder(), 'without');
-  const first = await runHere(['restore', place, '--data', without, '--json']);
+/** A copy of a folder, which may be changed. */
+async function own(folder: string): Promise<string> {
+  const copied = join(await temporaryFolder(), 'own');
+  await cp(folder, copied, { recursive: true });
+  return copied;
+}
+
+test('restoring says how many withheld objects the copy does not have, and restores the rest and the keys', async () => {
+  const folder = join(await temporaryFolder(), 'restored');
+  const first = await runHere(['restore', place, '--data', folder, '--json']);
   expect([first.code, JSON.parse(first.stdout)]).toEqual([
-    1,
-    expect.objectContaining({ ok: false, objects: 1, missing: [], encrypted: [secret] }),
+    0,
+    expect.objectContaining({ ok: true, objects: 1, missing: [], withheld: 1, list: 'valid' }),
   ]);
-  const named = await runHere(['restore', place, '--data', join(await temporaryFolder(), 'named')]);
-  expect(named.stderr).toContain(`${secret}: withheld`);
   const whole = join(await temporaryFolder(), 'whole');
   vi.stubEnv('STRONGROOM_PASSPHRASE', 'correct horse buttery');
   expect(await runHere(['restore', place, '--key', '--data', whole])).toMatchObject({
@@ -53,78 +64,44 @@ test('restoring names what is encrypted and restores the rest without the key, a
     stderr: expect.stringContaining('The passphrase is not that of the key') as string,
   });
   vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
-  expect(await runHere(['restore', place, '--key', '--data', whole])).toMatchObject({ code: 0, stderr: '' });
-  expect(await restoredBlob(whole)).toBe(SECRET);
+  expect(await runHere(['restore', place, '--key', '--data', whole])).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('1 withheld object is not in this copy') as string,
+  });
   for (const name of ['key', 'withheld.key']) {
     expect(await readFile(join(whole, name), 'utf8')).toBe(await readFile(join(data, name), 'utf8'));
     expect((await stat(join(whole, name))).mode & 0o777).toBe(0o600);
   }
-  const node = await openTestNode({ dataFolder: whole });
-  expect((await node.fetch(`/api/blobs/${secret}`)).status).not.toBe(404);
-  expect(await (await node.fetch('/api/withheld')).json()).toMatchObject({ total: 1 });
+  const all = join(await temporaryFolder(), 'all');
+  const plain = await runHere(['restore', backup, '--data', all, '--json']);
+  expect([plain.code, JSON.parse(plain.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ objects: 2, withheld: 0 }),
+  ]);
+  expect(await readFile(fileIn(all), 'utf8')).toBe(SECRET);
 });
 
-test('restoring decrypts with the identity of the old data folder, and not with another one', async () => {
-  const own = join(await temporaryFolder(), 'own');
-  const key = join(data, 'withheld.key');
-  expect(await runHere(['restore', place, '--data', own, '--identity', key])).toMatchObject({ code: 0 });
-  expect(await restoredBlob(own)).toBe(SECRET);
-  const other = join(await temporaryFolder(), 'other.key');
-  await writeFile(other, `${await generateX25519Identity()}\n`);
-  const failed = await runHere([
-    'restore',
-    place,
-    '--data',
-    join(await temporaryFolder(), 'failed'),
-    '--identity',
-    other,
-    '--json',
-  ]);
-  expect([failed.code, JSON.parse(failed.stdout)]).toEqual([
-    1,
-    expect.objectContaining({ missing: [], encrypted: [secret] }),
-  ]);
-  const folder = join(await temporaryFolder(), 'said');
-  const said = await runHere(['restore', place, '--data', folder, '--identity', other]);
-  expect(said.stderr).toContain(`${secret}: withheld; the copy holds it encrypted to none of the keys`);
-  expect(said.stderr).not.toContain('damaged');
-  const joined = join(await temporaryFolder(), 'joined');
-  const args = ['restore', place, '--data', joined, '--key', '--identity', other];
-  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
-  expect(await runHere(args)).toMatchObject({ code: 0 });
-  expect(await restoredBlob(joined)).toBe(SECRET);
-  const keys = await Promise.all([other, key].map((file) => readFile(file, 'utf8')));
-  expect(await readFile(join(joined, 'withheld.key'), 'utf8')).toBe(keys.join(''));
-});
-
-test('the key in the copy decrypts also after the archive got a new one, which it is not', async () => {
-  const renewed = join(await temporaryFolder(), 'renewed');
-  await cp(data, renewed, { recursive: true });
-  const taken = join(await temporaryFolder(), 'taken');
-  await cp(place, taken, { recursive: true });
-  expect(await runHere(['key', '--renew', '--data', renewed])).toMatchObject({ code: 0 });
-  expect(await runHere(['copy', pathToFileURL(taken).href, '--pages', '--data', renewed])).toMatchObject({
-    code: 0,
-  });
+test('names that the signed list does not cover are named, and excuse nothing', async () => {
+  const altered = await own(place);
+  const other = sha256Of('frangipane');
+  await appendFile(join(altered, 'withheld.txt'), `${other}\n`);
+  await rm(join(altered, 'archive', other));
   const folder = join(await temporaryFolder(), 'restored');
-  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
-  expect(await runHere(['restore', taken, '--key', '--data', folder])).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('the archive got a new key later') as string,
-  });
-  expect(await restoredBlob(folder)).toBe(SECRET);
-  expect(await readdir(folder)).not.toContain('key');
-  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  const { code, stdout } = await runHere(['restore', altered, '--data', folder, '--json']);
+  expect([code, JSON.parse(stdout)]).toEqual([
+    1,
+    expect.objectContaining({ missing: [other], withheld: 1, uncovered: ['withheld.txt'] }),
+  ]);
 });
 
-/** An archive that was restored from a copy, without the key unless it is given, and that took the copy over. */
+/** An archive that was restored from the copy with pages, and that took it over. */
 async function takenOver(fields: object = {}, identity?: string) {
-  const taken = join(await temporaryFolder(), 'taken');
-  await cp(place, taken, { recursive: true });
+  const taken = await own(place);
   const folder = join(await temporaryFolder(), 'restored');
   const withKey = identity === undefined ? [] : ['--identity', identity];
   const restored = await runHere(['restore', taken, '--data', folder, ...withKey]);
-  expect(restored).toMatchObject({ code: identity === undefined ? 1 : 0 });
+  expect(restored).toMatchObject({ code: 0 });
   expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
   const node = await openTestNode({ dataFolder: folder });
   const copy = await addCopy(node, taken, fields);
@@ -132,49 +109,56 @@ async function takenOver(fields: object = {}, identity?: string) {
   return { taken, folder, node, copy };
 }
 
-test.each([true, false])(
-  'an archive restored without the key takes the copy over, and gets what is encrypted there once the key is here (pages: %s)',
-  async (pages) => {
-    const { taken, folder, copy, ...first } = await takenOver({ pages });
-    let { node } = first;
-    await node.close();
-    expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
+const asOwner = (node: TestNode) => node.fetchAsOwner(`/api/blobs/${secret}`);
 
-    await appendFile(join(folder, 'withheld.key'), await readFile(join(data, 'withheld.key')));
-    node = await openTestNode({ dataFolder: folder });
-    expect(await check(node, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 1, withheld: 1 });
-    expect(await (await node.fetchAsOwner(`/api/blobs/${secret}`)).text()).toBe(SECRET);
-    expect(await restoredBlob(folder)).toBe(SECRET);
-    expect(
-      await runHere([
-        'restore',
-        taken,
-        '--data',
-        join(await temporaryFolder(), 'again'),
-        '--identity',
-        join(folder, 'withheld.key'),
-      ]),
-    ).toMatchObject({ code: 0 });
-  },
-);
+test('what the copy did not give is absent, not damaged, until another copy gives it', async () => {
+  const { node, copy, taken } = await takenOver();
+  expect(await problemOf(asOwner(node))).toMatchObject({ code: 'withheld', status: 451 });
+  await audit(node);
+  await check(node, copy);
+  expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ total: 0 });
+  const mirrors = [
+    await addCopy(node, join(await temporaryFolder(), 'pages')),
+    await addCopy(node, join(await temporaryFolder(), 'plain'), { pages: false }),
+  ];
+  for (const other of mirrors) {
+    await sync(node, other);
+    expect(await check(node, other)).toMatchObject({ ok: true });
+  }
+  const plain = new URL(mirrors[1]?.target ?? '').pathname;
+  for (const each of [taken, plain]) expect(await verified(each)).toMatchObject({ ok: true, objects: 1 });
+  // A backup of the old archive has it.
+  const old = await addCopy(node, await own(backup), { pages: false });
+  await sync(node, old);
+  expect(await check(node, old)).toMatchObject({ ok: true, restored: 1 });
+  expect(await (await asOwner(node)).text()).toBe(SECRET);
+  await uploadNewPack(node, sampleRecord({ title: 'Later' }), { 'c.txt': 'later' });
+  for (const other of mirrors) if (other) await sync(node, other);
+  expect(await filesWith(plain, SECRET)).toEqual([`archive/${secret}`]);
+  expect(await verified(plain)).toMatchObject({ ok: true, objects: 3 });
+  await show(node, { sha256: secret });
+  await sync(node, copy);
+  expect(await filesWith(taken, SECRET)).toEqual([`archive/${secret}`]);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+});
 
-test.each([true, false])(
-  'what was encrypted to a key that is lost is encrypted anew once its bytes are here again (pages: %s)',
-  async (pages) => {
-    const { taken, folder, node, copy } = await takenOver({ pages });
-    await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });
-    await sync(node, copy);
-    expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
-    expect(await verified(taken)).toMatchObject({ ok: true });
-    expect(await check(node, copy)).toMatchObject({ ok: true });
-    const again = join(await temporaryFolder(), 'again');
-    const identity = join(folder, 'withheld.key');
-    expect(await runHere(['restore', taken, '--data', again, '--identity', identity])).toMatchObject({
-      code: 0,
-    });
-    expect(await restoredBlob(again)).toBe(SECRET);
-  },
-);
+test('an upload of the same bytes ends that they are absent', async () => {
+  const { node, folder } = await takenOver();
+  await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });
+  expect(await readFile(fileIn(folder), 'utf8')).toBe(SECRET);
+  expect(await (await asOwner(node)).text()).toBe(SECRET);
+});
+
+test('a copy that is taken over without pages is sent what is withheld once its pages are gone', async () => {
+  const { node, copy, taken, folder } = await takenOver({ pages: false });
+  await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });
+  expect(existsSync(fileIn(folder))).toBe(true);
+  expect(existsSync(join(taken, 'index.html'))).toBe(false);
+  expect(await filesWith(taken, SECRET)).toEqual([]);
+  await sync(node, copy);
+  expect(await filesWith(taken, SECRET)).toEqual([`archive/${secret}`]);
+  expect(await verified(taken)).toMatchObject({ ok: true, withheld: 0 });
+});
 
 test('a copy that is taken over keeps the key that is there, until the owner removes it', async () => {
   const { taken, node, copy } = await takenOver();
@@ -186,40 +170,91 @@ test('a copy that is taken over keeps the key that is there, until the owner rem
   expect(await verified(taken)).toMatchObject({ ok: true, missing: [] });
 });
 
-test('syncs, checks and new copies go on after a restore without the key, and the key put back helps', async () => {
-  const { taken, folder, node, copy } = await takenOver();
-  await show(node, { sha256: secret });
-  await sync(node, copy);
-  const [withPages, without] = [
-    await addCopy(node, join(await temporaryFolder(), 'pages')),
-    await addCopy(node, join(await temporaryFolder(), 'plain'), { pages: false }),
-  ];
-  for (const other of [withPages, without]) {
-    await sync(node, other);
-    expect(await check(node, other)).toMatchObject({ damaged: 0, missing: 0 });
-  }
-  // The only bytes that there are stay where they are.
-  expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
-  expect(await check(node, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 0 });
-  expect((await node.fetch(`/api/blobs/${secret}`)).status).toBe(500);
-  await node.close();
-  await appendFile(join(folder, 'withheld.key'), await readFile(join(data, 'withheld.key')));
-  const again = await openTestNode({ dataFolder: folder });
-  expect(await check(again, copy)).toMatchObject({ damaged: 0, missing: 0, restored: 1 });
-  expect(await (await again.fetch(`/api/blobs/${secret}`)).text()).toBe(SECRET);
-  for (const other of [copy, withPages, without]) {
-    await sync(again, other);
-    expect(await check(again, other)).toMatchObject({ ok: true });
-  }
-  expect(await readdir(join(taken, 'archive'))).toContain(secret);
-  expect(await (await again.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+test('the keys in the copy are restored also after the archive got a new one, which is none of them', async () => {
+  const [renewed, taken] = [await own(data), await own(place)];
+  expect(await runHere(['key', '--renew', '--data', renewed])).toMatchObject({ code: 0 });
+  const copying = await runHere(['copy', pathToFileURL(taken).href, '--pages', '--data', renewed]);
+  expect(copying).toMatchObject({ code: 0 });
+  const folder = join(await temporaryFolder(), 'restored');
+  const other = join(await temporaryFolder(), 'other.key');
+  await writeFile(other, `${await generateX25519Identity()}\n`);
+  vi.stubEnv('STRONGROOM_PASSPHRASE', PASSPHRASE);
+  const args = ['restore', taken, '--key', '--identity', other, '--data', folder];
+  expect(await runHere(args)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('the archive got a new key later') as string,
+  });
+  const keys = await Promise.all([other, join(data, 'withheld.key')].map((file) => readFile(file, 'utf8')));
+  expect(await readFile(join(folder, 'withheld.key'), 'utf8')).toBe(keys.join(''));
+  expect(await readdir(folder)).not.toContain('key');
 });
 
-test('a copy that is taken over without pages keeps what is encrypted, and has it never in the clear', async () => {
-  const { taken, node, copy } = await takenOver({ pages: false }, join(data, 'withheld.key'));
-  expect(await readdir(join(taken, 'withheld'))).toEqual([`${secret}.age`]);
-  expect(await readdir(join(taken, 'archive'))).not.toContain(secret);
-  await show(node, { sha256: secret });
+/** A copy as a version before 1.0 left it, with the object encrypted to the key of its data folder. */
+async function earlierCopy(): Promise<{ earlier: string; old: string }> {
+  const old = await own(data);
+  const earlier = await own(place);
+  const { store, checkpoints } = await openArchiveForWriting({
+    folder: old,
+    clock: systemClock,
+    warn: () => {},
+  });
+  const services = { store, checkpoints, compare: async () => undefined };
+  await putEncrypted(services, { target: pathToFileURL(earlier).href }, SECRET);
+  await store.close();
+  expect(await verified(earlier)).toMatchObject({ ok: true, withheld: 1 });
+  return { earlier, old };
+}
+
+/** An archive that was restored from a copy of an earlier version, and takes it over with its first sync. */
+async function restoredFrom(earlier: string) {
+  const folder = join(await temporaryFolder(), 'restored');
+  const { code, stdout } = await runHere(['restore', earlier, '--data', folder, '--json']);
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ missing: [], withheld: 1 })]);
+  expect(await runHere(['key', '--renew', '--data', folder])).toMatchObject({ code: 0 });
+  return folder;
+}
+
+const encryptedIn = (folder: string) => existsSync(join(folder, 'withheld', `${secret}.age`));
+
+test('what an earlier version encrypted comes here with the first sync that has the key, and is removed', async () => {
+  const { earlier, old } = await earlierCopy();
+  const folder = await restoredFrom(earlier);
+  let node = await openTestNode({ dataFolder: folder });
+  let copy = await addCopy(node, earlier);
   await sync(node, copy);
-  expect(await readdir(join(taken, 'archive'))).toContain(secret);
+  expect(encryptedIn(earlier)).toBe(true);
+  copy = await copyOf(node);
+  expect(copy).toMatchObject({ withheld_encrypted: 1, withheld_left_out: 1, withheld_in_no_copy: 0 });
+  expect(await verified(earlier)).toMatchObject({ ok: true });
+  expect(await check(node, copy)).toMatchObject({ ok: true });
+  await node.close();
+  const said = await runHere(['copy', pathToFileURL(earlier).href, '--data', folder]);
+  expect(said.stdout).toContain('1 withheld object is only there, encrypted by an earlier version.');
+  // What is damaged there may still be all that there is.
+  await appendFile(join(folder, 'withheld.key'), await readFile(join(old, 'withheld.key')));
+  node = await openTestNode({ dataFolder: folder });
+  await sync(node, copy);
+  expect(encryptedIn(earlier)).toBe(false);
+  expect(await (await asOwner(node)).text()).toBe(SECRET);
+  expect(await copyOf(node)).toMatchObject({ withheld_encrypted: 0, withheld_in_no_copy: 1 });
+  expect(await filesWith(earlier, SECRET)).toEqual([]);
+  expect(await verified(earlier)).toMatchObject({ ok: true, withheld: 1 });
+  expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ total: 0 });
+});
+
+test('what an earlier version encrypted is removed without the key if a checked copy has it', async () => {
+  const { earlier } = await earlierCopy();
+  const folder = await restoredFrom(earlier);
+  const node = await openTestNode({ dataFolder: folder });
+  const copy = await addCopy(node, earlier);
+  await sync(node, copy);
+  const other = await addCopy(node, await own(backup), { pages: false });
+  await sync(node, other);
+  await rm(fileIn(folder), { force: true });
+  await sync(node, copy);
+  expect(encryptedIn(earlier)).toBe(true);
+  await check(node, other);
+  await rm(fileIn(folder));
+  await sync(node, copy);
+  expect(encryptedIn(earlier)).toBe(false);
 });

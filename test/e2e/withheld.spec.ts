@@ -295,11 +295,16 @@ test('the page Withheld says in which copies something can still be read, and a 
     page.getByText('1 withheld object is still readable there, until the next sync.'),
   ).toBeVisible();
   await page.getByRole('button', { name: /^Sync now/ }).click();
-  await expect(page.getByText('1 withheld object is no longer readable there.')).toBeVisible();
-  await expect(page.getByText('1 withheld object is encrypted there.')).toBeVisible();
+  await expect(page.getByText('1 withheld object was removed there.')).toBeVisible();
+  const inNoCopy = '1 withheld object is in no copy: add one without pages.';
+  await expect(
+    page.getByText(`1 withheld object is not in this copy, because readers may look into it. ${inNoCopy}`),
+  ).toBeVisible();
   await checks.accessible(page);
   await page.goto('/withheld');
   await expect(places.getByText(/^Not readable in/)).toBeVisible();
+  await page.goto('/');
+  await expect(page.getByRole('link', { name: inNoCopy })).toBeVisible();
 });
 
 test('the owner reads what visitors will not see, and sets when older versions are given up', async ({

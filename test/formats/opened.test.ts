@@ -43,11 +43,16 @@ async function linesOf(version: string): Promise<object[]> {
 async function expectEverything(
   version: string,
   dataFolder: string,
-  { withBytes = true } = {},
+  { withBytes = true, withWithheld = true } = {},
 ): Promise<void> {
   const node = await openTestNode({ dataFolder });
   const dump = await (await node.fetchAsOwner('/api/dump.jsonl')).text();
-  expect(parseLines(dump).slice(1, -1)).toEqual(await linesOf(version));
+  const lines = parseLines(dump).slice(1, -1) as { kind: string }[];
+  const expected = (await linesOf(version)) as { kind: string }[];
+  // What visitors may not read is not in a copy that they may read, and the archive made of it says so.
+  const isSame = ({ kind }: { kind: string }) => withWithheld || kind !== 'object_absent';
+  expect(lines.filter(isSame)).toEqual(expected.filter(isSame));
+  if (!withWithheld) expect(lines.length).toBeGreaterThan(expected.length);
   expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
   if (!withBytes) return;
   const audit = await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
@@ -79,7 +84,7 @@ describe.each(await versionsWithExamples())('what version %s wrote', (version) =
     const data = join(await temporaryFolder(), 'data');
     const read = await runHere(['restore', copy, '--data', data, '--identity', identity]);
     expect(read).toMatchObject({ code: 0 });
-    await expectEverything(version, data);
+    await expectEverything(version, data, { withWithheld: file === 'copy.zip' });
   });
 
   test.each(VERIFIED)('%s is intact, by the key of its node', async (file) => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -220,7 +221,7 @@ async function untilCleaned({ node }: World): Promise<boolean> {
   return false;
 }
 
-/** Requires that a copy which readers may open has nothing in the clear that was hidden before its last sync. */
+/** Requires that a copy which readers may open has nothing that was hidden before its last sync. */
 export async function requirePublicCopies(world: World): Promise<void> {
   const { model } = world;
   for (const copy of model.copies) {
@@ -228,6 +229,8 @@ export async function requirePublicCopies(world: World): Promise<void> {
     const hidden = [...model.hidden()].filter(
       (marker) => (model.hiddenSince.get(marker) ?? 0) <= copy.syncedAt,
     );
+    const isEncrypted = existsSync(join(copy.place, 'withheld'));
+    world.check(!isEncrypted, 'The public copy has something withheld, encrypted.');
     const found = await markersInFolder(copy.place, hidden);
     world.check(found.length === 0, () => `The public copy shows ${JSON.stringify(found)}.`);
   }

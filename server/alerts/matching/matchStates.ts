@@ -4,7 +4,7 @@ import { selectorOf, type Watch } from '../../../shared/collection/noise.ts';
 import { EXPIRY_WORDS } from '../../../shared/collection/profile.ts';
 import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import type { Damage } from '../../../shared/ledger/fixity.ts';
-import { DEFAULT_EVERY_MINUTES, restoreDrillSchema } from '../../../shared/node/copy.ts';
+import { DEFAULT_EVERY_MINUTES, inNoCopySentence, restoreDrillSchema } from '../../../shared/node/copy.ts';
 import { peerRewriteSchema } from '../../../shared/node/peer.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { preparedWords, type Words } from '../../collection/noise/words.ts';
@@ -25,7 +25,7 @@ import {
   startPositionOf,
 } from '../../store/sqlite/node/alerts.ts';
 import { damagesWithoutNotice } from '../../store/sqlite/node/blobs.ts';
-import { allCopies } from '../../store/sqlite/node/copies.ts';
+import { allCopies, countInNoCopy } from '../../store/sqlite/node/copies.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { allPeerRewrites } from '../../store/sqlite/node/peers.ts';
 import { reachedStorageLimit, type Store } from '../../store/store.ts';
@@ -241,7 +241,7 @@ export async function matchConditions(
 ): Promise<Match[]> {
   const { read } = services.store;
   if (!needConditions(rules)) return [];
-  const current = [...fullDisk(services), ...copiesBehind(services)];
+  const current = [...fullDisk(services), ...copiesBehind(services), ...inNoCopy(services)];
   const known = allConditions(read);
   const ended = known.filter(({ name }) => !current.some((state) => state.name === name));
   const begun = current.filter(({ name }) => !known.some((state) => state.name === name));
@@ -305,6 +305,23 @@ function copiesBehind({ store: { read, clock } }: StateServices): Current[] {
       ];
     },
   );
+}
+
+/** Copies with pages leave out what is withheld. If there is no other, it is only on the disk of the archive. */
+function inNoCopy({ store: { read } }: StateServices): Current[] {
+  const copies = allCopies(read);
+  if (copies.some(({ pages }) => pages === 0)) return [];
+  const objects = Math.max(0, ...copies.map(({ id }) => countInNoCopy(read, { copy: id })));
+  if (objects === 0) return [];
+  return [
+    {
+      name: 'withheld_in_no_copy',
+      trigger: 'copy_behind',
+      title: 'Withheld objects are in no copy',
+      text: inNoCopySentence(objects, false),
+      path: '/settings#copies',
+    },
+  ];
 }
 
 /** The facts of a source that rules match on. */

@@ -5,6 +5,7 @@ import {
   type CopySync,
   copyChangeSchema,
   copyKeySchema,
+  inNoCopySentence,
   type LostCopy,
 } from '../../../shared/node/copy.ts';
 import { countOf } from '../../../shared/values/counts.ts';
@@ -103,8 +104,11 @@ export const copy: Command = {
       if (known && Object.keys(chosen).length > 0) await node.call('changeCopy', { params, body: chosen });
       const sent = (await node.finished(await node.call('syncCopy', { params }))) as CopySync;
       if (passphrase) await node.call('keepKeyInCopy', { params, body: passphrase.data });
-      if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
-      else for (const sentence of describe(target, sent)) print(sentence);
+      const { items: after } = await node.call('listCopies', { query: { limit: MAX_LIST_LIMIT } });
+      const { withheld_in_no_copy = 0, withheld_encrypted = 0 } = after.find((each) => each.id === id) ?? {};
+      const kept = { withheld_in_no_copy, withheld_encrypted };
+      if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent, ...kept }));
+      else for (const sentence of [...describe(target, sent), ...describeKept(kept, after)]) print(sentence);
       return 0;
     });
   },
@@ -155,11 +159,25 @@ function* describe(target: string, sent: CopySync): Generator<string> {
   else
     yield `The copy in ${target} is up to date: ${all}${pages === undefined ? '' : ` and ${pages} pages`} were sent.`;
   if (withheld_cleaned > 0)
-    yield `It was cleaned: ${countOf(withheld_cleaned, 'withheld object that was', 'withheld objects that were')} there in the clear ${withheld_cleaned === 1 ? 'is' : 'are'} now encrypted.`;
+    yield `${countOf(withheld_cleaned, 'withheld object was', 'withheld objects were')} removed from it, because readers may look into it.`;
   if (withheld_in_the_clear > 0)
-    yield `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still there in the clear. Sync again; if that does not help, check the integrity of this archive.`;
+    yield `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still there in the clear. Sync again. What then stays is intact nowhere else: give it up for good (Withheld) if it must go.`;
   if (released_removed > 0)
     yield `${countOf(released_removed, 'object that was', 'objects that were')} given up ${released_removed === 1 ? 'was' : 'were'} removed from it.`;
   if (sent.older_versions)
     yield 'The bucket may keep older versions of what was removed, which this access key may not see or delete. Remove them there.';
+}
+
+/** Says what is not safe of what is withheld. */
+function* describeKept(
+  { withheld_in_no_copy, withheld_encrypted }: Pick<Copy, 'withheld_in_no_copy' | 'withheld_encrypted'>,
+  copies: readonly Copy[],
+): Generator<string> {
+  if (withheld_in_no_copy > 0)
+    yield inNoCopySentence(
+      withheld_in_no_copy,
+      copies.some(({ pages }) => !pages),
+    );
+  if (withheld_encrypted > 0)
+    yield `${countOf(withheld_encrypted, 'withheld object is', 'withheld objects are')} only there, encrypted by an earlier version. Put the key that decrypts ${withheld_encrypted === 1 ? 'it' : 'them'} into withheld.key, then sync again.`;
 }

@@ -30,7 +30,7 @@ const OPTIONS = {
   identity: {
     type: 'string',
     value: 'FILE',
-    help: 'decrypt withheld objects and sealed findings with the identities in this file: withheld.key of the old data folder',
+    help: 'decrypt sealed findings with the identities in this file: withheld.key of the old data folder',
   },
   ...ARCHIVE_OPTIONS,
   ...TARGET_OPTIONS,
@@ -46,8 +46,9 @@ The archive has the same ledger and gives the same answers. It refuses writes un
 --renew --data DIR” makes a new one; “strongroom key --same-key --data DIR” continues with the old one if you have put
 its file “key” back, or restored it with --key, and nothing was signed after the copy.
 
-A copy with pages for readers holds withheld objects encrypted to the owner's key, and every copy the records of sealed
-findings. With --key or --identity they are decrypted; without, they are named and everything else is restored.
+A copy with pages for readers does not have withheld objects: their number is printed, and they are not taken for missing.
+Restore a copy without pages to get them, or add one to the archive and check it. Every copy has the records of sealed
+findings encrypted. With --key or --identity they are decrypted; without, they stay sealed and everything else is restored.
 
 ${PASSPHRASE_HELP}
 
@@ -55,8 +56,8 @@ ${TARGET_HELP}
 
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if everything was restored, 1 if objects are missing or damaged in the copy or could not be decrypted, or if a
-file is not as the signed list says, 3 if nothing is wrong but the copy has no signed list (earlier versions sent none), 2
+Exit code: 0 if everything that the copy has was restored, 1 if objects are missing or damaged in it, if findings could not be
+decrypted, or if a file is not as the signed list says, 3 if nothing is wrong but the copy has no signed list (earlier versions sent none), 2
 if nothing was restored.`;
 
 /** @throws UsageError */
@@ -100,9 +101,8 @@ export const restore: Command = {
         signal: new AbortController().signal,
         progress: () => {},
       });
-      const isKeyGiven = identity !== undefined || passphrase !== undefined;
       if (values.json) print(JSON.stringify(asJson(result, folder)));
-      else printSentences(result, { folder, isKeyGiven, notSigned: coverageSentence(result, target) });
+      else printSentences(result, { folder, notSigned: coverageSentence(result, target) });
       if (isWhole(result) && result.uncovered.length === 0) return 0;
       return isWhole(result) && result.list === 'missing' ? 3 : 1;
     } finally {
@@ -111,40 +111,29 @@ export const restore: Command = {
   },
 };
 
-/** Whether all objects and findings of the copy were restored. */
-function isWhole({ missing, encrypted, sealed }: RestoreResult): boolean {
-  return missing.length + encrypted.length + sealed === 0;
+/** Whether all objects and findings that the copy has were restored. */
+function isWhole({ missing, sealed }: RestoreResult): boolean {
+  return missing.length + sealed === 0;
 }
 
 function asJson(result: RestoreResult, folder: string): object {
-  const { head, objects, bytes, missing, encrypted, released, sealed, list, uncovered } = result;
+  const { head, objects, bytes, missing, withheld, released, sealed, list, uncovered } = result;
   const ok = isWhole(result) && uncovered.length === 0;
   const entries = head.checkpoint.size;
-  return { ok, folder, entries, objects, bytes, missing, encrypted, released, sealed, list, uncovered };
+  return { ok, folder, entries, objects, bytes, missing, withheld, released, sealed, list, uncovered };
 }
 
 interface Told {
   folder: string;
-  isKeyGiven: boolean;
   /** The sentence that says what no signature covers. */
   notSigned: string | undefined;
 }
 
-function printSentences(result: RestoreResult, { folder, isKeyGiven, notSigned }: Told): void {
-  const { head, objects, bytes, missing, encrypted, released, sealed, isKeyOlder, list, uncovered } = result;
+function printSentences(result: RestoreResult, { folder, notSigned }: Told): void {
+  const { head, objects, bytes, missing, withheld, released, sealed, isKeyOlder, list, uncovered } = result;
   const entries = head.checkpoint.size;
   for (const sha256 of missing.slice(0, MAX_LISTED)) printError(`${sha256}: missing or damaged in the copy.`);
   if (missing.length > 0) printError(`${countOf(missing.length, 'object')} could not be restored.`);
-  for (const sha256 of encrypted.slice(0, MAX_LISTED))
-    printError(
-      isKeyGiven
-        ? `${sha256}: withheld; the copy holds it encrypted to none of the keys that were given.`
-        : `${sha256}: withheld; the copy holds it encrypted to the owner's key.`,
-    );
-  if (encrypted.length > 0)
-    printError(
-      `${countOf(encrypted.length, 'withheld object is', 'withheld objects are')} encrypted and could not be read without ${isKeyGiven ? 'their key: what was given is another one. Give that of the data folder which made the copy' : 'the key. Restore with --key or --identity'}.`,
-    );
   if (sealed > 0)
     printError(
       `${countOf(sealed, 'sealed finding stays', 'sealed findings stay')} sealed: without the key, only the commitments could be read. Restore with --key or --identity.`,
@@ -153,6 +142,10 @@ function printSentences(result: RestoreResult, { folder, isKeyGiven, notSigned }
     for (const path of uncovered.slice(0, MAX_LISTED))
       printError(`${escapeForTerminal(path)}: not as the signed list of the copy says.`);
   if (notSigned !== undefined) printError(escapeForTerminal(notSigned));
+  if (withheld > 0)
+    print(
+      `${countOf(withheld, 'withheld object is', 'withheld objects are')} not in this copy, because it has pages. Add a copy without pages that has ${withheld === 1 ? 'it' : 'them'}, and check it.`,
+    );
   if (released > 0)
     print(`${countOf(released, 'object was', 'objects were')} given up: the record and the digest remain.`);
   print(
@@ -160,7 +153,7 @@ function printSentences(result: RestoreResult, { folder, isKeyGiven, notSigned }
   );
   if (isKeyOlder)
     print(
-      'The key in the copy is not the one that signed it, because the archive got a new key later. It was not restored, only what decrypts withheld objects and sealed findings.',
+      'The key in the copy is not the one that signed it, because the archive got a new key later. It was not restored, only what decrypts sealed findings.',
     );
   print('The archive is read-only until you choose its key: “strongroom key --renew” or “--same-key”.');
 }

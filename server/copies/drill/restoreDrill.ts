@@ -137,7 +137,7 @@ export interface DrillInput {
   address: TargetAddress;
   copy: {
     owner_token: string;
-    /** Whether the copy does not hold the key that decrypts its withheld objects. */
+    /** Whether the copy does not hold the key that decrypts sealed findings. */
     lacksKey: boolean;
     /** The digest of its file of the key; undefined if it has none. */
     keyFile: string | undefined;

@@ -6,13 +6,7 @@ import { openArchive } from '../../ledger/openArchive.ts';
 import { rootAt } from '../../ledger/tree.ts';
 import { databaseFile } from '../../store/files.ts';
 import { openForReading, type ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import {
-  blobBytes,
-  blobRow,
-  blobRowsAfter,
-  counter,
-  currentDamageOf,
-} from '../../store/sqlite/node/blobs.ts';
+import { blobBytes, blobRowsAfter, counter, currentDamageOf } from '../../store/sqlite/node/blobs.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { assertOwnedByThisNode } from '../claim.ts';
@@ -35,8 +29,6 @@ const MAX_OBJECTS = 1_000;
 const MAX_BYTES = 1_000_000_000;
 /** There must be room for a sample of this size, or for all objects. */
 const MIN_BYTES = 100_000_000;
-/** Encrypted objects that are always in the sample: they need the key. */
-const MAX_ENCRYPTED = 20;
 const PAGE_ROWS = 1_000;
 /** The records lie on the disk as files, then in a database with its indexes and its log. */
 const ROOM_FOR_EACH_BYTE = 4;
@@ -98,7 +90,6 @@ class Drill {
     const folder = join(this.#input.folder, 'archive');
     const begun = performance.now();
     const objectsAt = { begun, ended: begun };
-    let encryptedThere = 0;
     let reportedAt = 0;
     const result = await restoreCopy({
       target,
@@ -106,9 +97,8 @@ class Drill {
       clock: systemClock,
       identity,
       signal: new AbortController().signal,
-      sample: (read, encrypted) => {
-        encryptedThere = encrypted.size;
-        const chosen = this.#chooseSample(read, encrypted, room);
+      sample: (read) => {
+        const chosen = this.#chooseSample(read, room);
         objectsAt.begun = objectsAt.ended = performance.now();
         return chosen;
       },
@@ -122,7 +112,7 @@ class Drill {
     const all = await this.#compare(folder, target.name);
     const objectSeconds = (objectsAt.ended - objectsAt.begun) / 1_000;
     const recordSeconds = (performance.now() - begun) / 1_000 - objectSeconds;
-    const { head, objects, bytes, missing, encrypted, sealed, list, uncovered } = result;
+    const { head, objects, bytes, missing, withheld, sealed, list, uncovered } = result;
     const lines = Object.values(head.counts).reduce((sum, counted) => sum + counted, 0);
     const restored = {
       entries: head.checkpoint.size,
@@ -138,8 +128,7 @@ class Drill {
     const verdict = this.#verdictOn(target.name, {
       missing,
       objects,
-      encrypted: encrypted.length,
-      encryptedThere,
+      withheld,
       sealed,
       list,
       uncovered,
@@ -169,12 +158,11 @@ class Drill {
   }
 
   /**
-   * Chooses objects for which there is room: some that are encrypted, then those that follow a random digest, which are as
-   * good as random ones. What is recorded as damaged cannot be expected, and what was given up since must not be restored.
+   * Chooses objects for which there is room: those that follow a random digest, which are as good as random ones. What is recorded as damaged cannot be expected, and what was given up since must not be restored.
    *
    * @throws NoRoomError if there is none, not even for the smallest
    */
-  #chooseSample(read: ReadDatabase, encrypted: ReadonlySet<string>, room: number): BlobRow[] {
+  #chooseSample(read: ReadDatabase, room: number): BlobRow[] {
     const chosen = new Map<string, BlobRow>();
     let left = Math.min(MAX_BYTES, room);
     let smallest: BlobRow | undefined;
@@ -185,11 +173,6 @@ class Drill {
       chosen.set(row.sha256, row);
       left -= row.bytes;
     };
-    for (const sha256 of encrypted) {
-      if (chosen.size >= MAX_ENCRYPTED) break;
-      const row = blobRow(read, sha256);
-      if (row) add(row);
-    }
     for (const row of this.#blobsFrom(read, this.#input.start)) {
       if (chosen.size >= MAX_OBJECTS) break;
       add(row);
@@ -235,7 +218,7 @@ class Drill {
 
   #verdictOn(
     name: string,
-    { missing, objects, encrypted, encryptedThere, sealed, ...coverage }: Seen,
+    { missing, objects, withheld, sealed, ...coverage }: Seen,
   ): Pick<DrillFinding, 'outcome' | 'sentence'> {
     // What this archive has given up or found lost since is known.
     const lost = missing.filter(
@@ -252,13 +235,6 @@ class Drill {
     const wasListed = coverage.list !== 'missing' || this.#input.copy.hasList;
     if (uncovered !== undefined && wasListed)
       return { outcome: 'damaged', sentence: `${uncovered} Check the copy: what is damaged is sent again.` };
-    if (encryptedThere > 0 && (this.#input.copy.lacksKey || encrypted > 0)) {
-      const these = `${countOf(encryptedThere, 'withheld object is', 'withheld objects are')} encrypted in ${name}`;
-      const why = this.#input.copy.lacksKey
-        ? 'and the key is only on this disk. Store it in the copy (Settings → Copies → Key).'
-        : 'and could not be decrypted, because withheld.key is not in this data folder. Put the file back from a backup.';
-      return { outcome: 'key_missing', sentence: `${these}, ${why}` };
-    }
     // What cannot be read here either is no fault of the copy.
     if (sealed > countUnreadable(this.#archive)) {
       const these = `${countOf(sealed, 'sealed finding is', 'sealed findings are')} encrypted in ${name}`;
@@ -267,20 +243,19 @@ class Drill {
         : 'and could not be decrypted with withheld.key of this data folder. Put the file back from a backup.';
       return { outcome: 'key_missing', sentence: `${these}, ${why}` };
     }
-    const sentence = `The archive can be restored from ${name}.`;
-    return {
-      outcome: 'restored',
-      sentence: uncovered === undefined ? sentence : `${sentence} ${uncovered} Sync the copy.`,
-    };
+    const sentences = [`The archive can be restored from ${name}.`];
+    if (withheld > 0)
+      sentences[0] = `The archive can be restored from ${name}, without ${countOf(withheld, 'withheld object')}, because it has pages.`;
+    if (uncovered !== undefined) sentences.push(uncovered, 'Sync the copy.');
+    return { outcome: 'restored', sentence: sentences.join(' ') };
   }
 }
 
 interface Seen extends SignedCoverage {
   missing: readonly string[];
   objects: number;
-  /** Objects of the sample that could not be decrypted, and all that are encrypted. */
-  encrypted: number;
-  encryptedThere: number;
+  /** Objects that are not in the copy, because they are withheld. */
+  withheld: number;
   /** Sealed findings that could not be decrypted. */
   sealed: number;
 }

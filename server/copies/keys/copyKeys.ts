@@ -9,9 +9,9 @@ import { runInThread } from '../../runtime/threads.ts';
 import { orIfMissing, writeFileDurably } from '../../store/files.ts';
 import { KEY } from '../copyPaths.ts';
 import { CopyError, type CopyTarget, readBytes } from '../targets/target.ts';
-import type { AgeFile, AgeResult, AgeTask } from './ageFiles.ts';
+import type { AgeFile, AgeTask } from './ageFiles.ts';
 
-/** The owner's key for what copies hold encrypted: age identities (C2SP), and the recipient that belongs to the first. */
+/** The owner's key for sealed findings: age identities (C2SP), and the recipient that belongs to the first. */
 export interface WithheldKey {
   /** One on each line. The others are of earlier data folders. */
   identity: string;
@@ -20,7 +20,7 @@ export interface WithheldKey {
 
 const IDENTITY = /^AGE-SECRET-KEY-1[A-Z0-9]{58}$/gm;
 
-/** The file of the identities. Whoever has it can read withheld objects in every copy. */
+/** The file of the identities. Whoever has it can read sealed findings in every copy. */
 function withheldKeyFile(folder: string): string {
   return join(folder, 'withheld.key');
 }
@@ -128,7 +128,7 @@ function once(
 
 const MAX_BYTES = 65_536;
 
-/** The keys that a copy holds: that of the archive as PEM, and the identities that decrypt withheld objects, one on each line. */
+/** The keys that a copy holds: that of the archive as PEM, and the identities that decrypt sealed findings, one on each line. */
 interface KeptKeys {
   key: string;
   /** undefined if an earlier version put the key there. */
@@ -138,7 +138,7 @@ interface KeptKeys {
 }
 
 /**
- * Writes the key of an archive, and the owner's key for withheld objects, into a copy, encrypted with a passphrase (age,
+ * Writes the key of an archive, and the owner's key for sealed findings, into a copy, encrypted with a passphrase (age,
  * C2SP), and reads the file back. Returns the recipient of the latter.
  *
  * @throws CopyError, also if the key is not in the data folder
@@ -210,11 +210,7 @@ export function runAge<Result>(task: AgeTask, signal?: AbortSignal): Promise<Res
   return result;
 }
 
-/** Encrypts files to a recipient, or decrypts them with an identity, each into another file. */
-export function runAgeFiles(
-  files: readonly AgeFile[],
-  key: { recipient: string } | { identity: string },
-  signal?: AbortSignal,
-): Promise<AgeResult[]> {
-  return runAge<AgeResult[]>({ files, ...key }, signal);
+/** Decrypts a file into another one. Returns whether it is encrypted to one of the identities and its bytes have the digest. */
+export function decryptFile(file: AgeFile, identity: string, signal?: AbortSignal): Promise<boolean> {
+  return runAge<boolean>({ file, identity }, signal);
 }

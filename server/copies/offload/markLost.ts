@@ -15,7 +15,6 @@ import { readClaim } from '../claim.ts';
 import { objectPath } from '../copyPaths.ts';
 import { type CopyOpener, openCopy } from '../targets/openTarget.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from '../targets/target.ts';
-import { readObject } from '../withheldObjects.ts';
 
 /** The objects that are recorded at once, so that they share the syncs of the disk. */
 const BATCH = 100;
@@ -31,8 +30,8 @@ interface LostCopyWork {
 
 /**
  * Marks a copy as lost and forgets it. Offloaded objects that only it held are put back if the cache
- * or its place still has them, and looked for in the other copies, where they may be encrypted. The rest is recorded as damaged (`missing`), and the
- * copy is forgotten. After an interruption, what was recorded stays, and the copy is still known.
+ * or its place still has them, and looked for in the other copies. The rest is recorded as damaged (`missing`), and the copy
+ * is forgotten. After an interruption, what was recorded stays, and the copy is still known.
  *
  * @throws Problem `copy_readable`; the signal's reason
  */
@@ -43,7 +42,7 @@ export async function markCopyLost(
   run: JobRun,
 ): Promise<LostCopy> {
   const isReached = await requireUnreadable(opener, copy);
-  const others = await OtherCopies.open(store, opener, copy, run.signal);
+  const others = await OtherCopies.open(store, opener, copy);
   const work: LostCopyWork = {
     store,
     opener,
@@ -118,10 +117,6 @@ async function recordLostObject(
     return;
   }
   if (await others.find(sha256)) return;
-  if (await others.decrypt(sha256)) {
-    result.restored += 1;
-    return;
-  }
   await offloaded.exclusively(sha256, async () => {
     const isOffloaded = await offloaded.isOffloaded(sha256);
     await store.write((database) => {
@@ -153,27 +148,20 @@ const UNREAD: ReadonlySet<string> = new Set(['copy_unreachable', 'blob_damaged']
 class OtherCopies {
   readonly #store: Store;
   readonly #targets: Map<string, CopyTarget>;
-  readonly #signal: AbortSignal;
 
-  private constructor(store: Store, targets: Map<string, CopyTarget>, signal: AbortSignal) {
+  private constructor(store: Store, targets: Map<string, CopyTarget>) {
     this.#store = store;
     this.#targets = targets;
-    this.#signal = signal;
   }
 
-  static async open(
-    store: Store,
-    opener: CopyOpener,
-    besides: CopyRow,
-    signal: AbortSignal,
-  ): Promise<OtherCopies> {
+  static async open(store: Store, opener: CopyOpener, besides: CopyRow): Promise<OtherCopies> {
     const targets = new Map<string, CopyTarget>();
     for (const row of allCopies(store.read))
       if (row.id !== besides.id) {
         const target = await openIfReached(opener, row);
         if (target) targets.set(row.id, target);
       }
-    return new OtherCopies(store, targets, signal);
+    return new OtherCopies(store, targets);
   }
 
   /**
@@ -186,18 +174,6 @@ class OtherCopies {
         await this.#store.write((database) => insertCopiedObjects(database, id, [sha256]));
         return true;
       }
-    return false;
-  }
-
-  /** Puts an object back that one of the copies holds encrypted, because readers may look into it. */
-  async decrypt(sha256: string): Promise<boolean> {
-    for (const [id, target] of this.#targets) {
-      const isBack = await this.#ask(id, async () => {
-        const stream = await readObject(target, this.#store.folder, sha256, this.#signal);
-        return stream !== undefined && (await restoreObject(this.#store, sha256, stream));
-      });
-      if (isBack) return true;
-    }
     return false;
   }
 

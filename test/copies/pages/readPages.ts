@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The folders of a copy that hold no pages. */
-const OTHERS = /^(archive|files|records|state|tile|withheld)\//;
-const OTHER_FILES = new Set(['checkpoint', 'strongroom.json']);
+const OTHERS = /^(archive|files|records|state|tile)\//;
+const OTHER_FILES = new Set(['checkpoint', 'strongroom.json', 'withheld.txt']);
 
 /** Reads the files that a copy holds for readers, by their paths. */
 export async function readPages(copy: string): Promise<Map<string, string>> {

@@ -132,8 +132,7 @@ export const archiveSteps = {
         STRONGROOM_PASSPHRASE: PASSPHRASE,
       });
       await run(world, ['key', '--renew', '--data', folder]);
-      const hasAll = options.length > 0 || !copy.pages;
-      return `${way}, ${said}: ${await inspectRestored(world, dice, folder, copy, hasAll)}`;
+      return `${way}, ${said}: ${await inspectRestored(world, dice, folder, copy)}`;
     },
   },
   rebuild: {
@@ -219,34 +218,33 @@ function forgetKey(world: World): void {
   world.isFirstLog = false;
 }
 
-/** The file with the key that decrypts what is withheld; undefined if there is none yet. */
+/** The file with the key that decrypts what is sealed; undefined if there is none yet. */
 async function ownerKey({ data }: World): Promise<string | undefined> {
   const file = join(data, KEY_FILE);
   return (await readFile(file).catch(() => undefined)) ? file : undefined;
 }
 
-/** Looks at a restored archive. Without the owner's key, what was encrypted in the copy is not there. */
+/** Looks at a restored archive. A copy with pages did not have what is withheld. */
 async function inspectRestored(
   world: World,
   dice: Dice,
   folder: string,
   copy: CopyOfArchive,
-  hasAll: boolean,
 ): Promise<string> {
   const { model } = world;
-  const encrypted = hasAll
-    ? []
-    : [...model.bytes.values()].filter((held) => held.state === 'held' && model.isWithheld(held.sha256));
-  for (const held of encrypted) held.state = 'gone';
+  const leftOut = copy.pages
+    ? [...model.bytes.values()].filter((held) => held.state === 'held' && model.isWithheld(held.sha256))
+    : [];
+  for (const held of leftOut) held.state = 'gone';
   const isAdopted = dice.chance(ADOPTED);
   let said: string;
   try {
     said = await inspect(world, dice, folder, isAdopted);
   } finally {
-    if (!isAdopted) for (const held of encrypted) held.state = 'held';
+    if (!isAdopted) for (const held of leftOut) held.state = 'held';
   }
   if (!isAdopted) return said;
-  for (const held of encrypted) if (isHere(world, held.sha256)) held.state = 'held';
+  for (const held of leftOut) if (isHere(world, held.sha256)) held.state = 'held';
   // The copy from which it was restored goes on as a copy of this archive.
   if (dice.chance(0.5)) await addCopy(world, { ...copy, hasKey: false, isSynced: false });
   return said;

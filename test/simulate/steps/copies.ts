@@ -255,9 +255,7 @@ async function damageFile(
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name !== 'key.age')
     .map(({ parentPath, name }) => join(parentPath, name).slice(place.length + 1))
     .filter((path) => !['checkpoint', 'strongroom.json'].includes(path) && !path.startsWith('files/'))
-    .filter(
-      (path) => !/^(archive|withheld)\//.test(path) || isHere(world, path.replace(/^\w+\/|\.age$/g, '')),
-    )
+    .filter((path) => !path.startsWith('archive/') || isHere(world, path.slice('archive/'.length)))
     .sort();
   const path = dice.pick(files);
   if (path === undefined) return undefined;

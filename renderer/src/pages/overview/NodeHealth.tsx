@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection/collection.ts';
 import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
+import { inNoCopySentence } from '../../../../shared/node/copy.ts';
 import type { Storage } from '../../../../shared/routes/node/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useFixity } from '../../components/content/Fixity.tsx';
@@ -179,17 +180,26 @@ function CopiesPanel() {
   const [newest] = data.items
     .filter(({ proven }) => proven !== null)
     .sort((one, other) => (other.proven?.at ?? '').localeCompare(one.proven?.at ?? ''));
+  const inNoCopy = Math.max(...data.items.map(({ withheld_in_no_copy }) => withheld_in_no_copy));
+  const hasPrivate = data.items.some(({ pages }) => !pages);
   const state = failing
     ? ({ health: 'warning', summary: 'A restore test failed' } as const)
-    : newest
-      ? ({ health: 'well', summary: 'Can be restored' } as const)
-      : ({ health: 'idle', summary: 'No restore test yet' } as const);
+    : inNoCopy > 0
+      ? ({ health: 'warning', summary: 'Not everything is in a copy' } as const)
+      : newest
+        ? ({ health: 'well', summary: 'Can be restored' } as const)
+        : ({ health: 'idle', summary: 'No restore test yet' } as const);
   return (
     <Panel title="Copies" {...state}>
       {failing?.last_drill && (
         <p className="wrap-anywhere">
           Failed <TimeText at={failing.last_drill.at} /> from{' '}
           <Link to="/settings#copies">{placeOf(failing.target)}</Link>
+        </p>
+      )}
+      {inNoCopy > 0 && (
+        <p>
+          <Link to="/settings#copies">{inNoCopySentence(inNoCopy, hasPrivate)}</Link>
         </p>
       )}
       {newest?.proven && (

@@ -11,6 +11,7 @@ import {
   copySyncSchema,
   DEFAULT_EVERY_MINUTES,
   type DrillMeasures,
+  inNoCopySentence,
   type NewCopy,
 } from '../../../../shared/node/copy.ts';
 import type { Job } from '../../../../shared/node/job.ts';
@@ -34,6 +35,7 @@ export function Copies() {
   const answer = useCall('listCopies', { query: { limit: SHOWN } });
   const [isAdding, adding] = useDisclosure();
   useReloadAfterJobs(COPY_JOBS, 'syncCopy');
+  const hasPrivate = answer.data?.items.some(({ pages }) => !pages) ?? false;
   const add = (
     <IconButton icon={IconPlus} onClick={adding.open}>
       Add a copy
@@ -54,7 +56,7 @@ export function Copies() {
         <>
           <ul className="plain stack gap-4">
             {answer.data.items.map((copy) => (
-              <CopyItem key={copy.id} copy={copy} />
+              <CopyItem key={copy.id} copy={copy} hasPrivate={hasPrivate} />
             ))}
           </ul>
           <div>{add}</div>
@@ -79,7 +81,7 @@ const PAUSED: Record<NonNullable<Copy['paused']>, string> = {
 type Work = 'sync' | 'check' | 'sample' | 'drill';
 
 /** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
-function CopyItem({ copy }: { copy: Copy }) {
+function CopyItem({ copy, hasPrivate }: { copy: Copy; hasPrivate: boolean }) {
   const place = placeOf(copy.target);
   const [isRemoving, removing] = useDisclosure();
   const [isKeyOpen, keyDialog] = useDisclosure();
@@ -110,7 +112,7 @@ function CopyItem({ copy }: { copy: Copy }) {
         {copy.has_key ? 'stored in the copy, encrypted' : 'not stored in the copy'}
       </p>
       <LastDrill copy={copy} />
-      <WithheldThere copy={copy} />
+      <WithheldThere copy={copy} hasPrivate={hasPrivate} />
       <PagesChoice copy={copy} place={place} />
       <Group gap="xs">
         {button('sync', 'Sync now')}
@@ -214,22 +216,25 @@ function restoredSentence({
 }
 
 /** What a copy holds of what visitors may not see. */
-function WithheldThere({ copy }: { copy: Copy }) {
-  const { pages, withheld_encrypted, withheld_in_the_clear, has_withheld_key } = copy;
-  if (withheld_encrypted === 0 && withheld_in_the_clear === 0) return null;
+function WithheldThere({ copy, hasPrivate }: { copy: Copy; hasPrivate: boolean }) {
+  const { behind, pages, withheld_left_out, withheld_in_no_copy, withheld_encrypted } = copy;
+  const { withheld_in_the_clear } = copy;
+  const isAny = withheld_left_out + withheld_in_the_clear + withheld_encrypted > 0;
+  if (!isAny) return null;
+  const isWrong = withheld_in_no_copy + withheld_encrypted > 0 || (pages && withheld_in_the_clear > 0);
   return (
-    <p className={`small ${pages && withheld_in_the_clear > 0 ? 'warn' : 'muted'}`}>
+    <p className={`small ${isWrong ? 'warn' : 'muted'}`}>
       {pages &&
         withheld_in_the_clear > 0 &&
-        `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still readable there, until the next sync. `}
+        `${countOf(withheld_in_the_clear, 'withheld object is', 'withheld objects are')} still readable there${behind > 0 ? ', until the next sync' : '. Sync now; what then stays is intact nowhere else, so give it up for good (Withheld) if it must go'}. `}
       {!pages &&
         withheld_in_the_clear > 0 &&
         `${countOf(withheld_in_the_clear, 'withheld object', 'withheld objects')} there as they are: do not publish this copy. `}
+      {withheld_left_out > 0 &&
+        `${countOf(withheld_left_out, 'withheld object is', 'withheld objects are')} not in this copy${pages ? ', because readers may look into it' : ' yet'}. `}
+      {withheld_in_no_copy > 0 && `${inNoCopySentence(withheld_in_no_copy, hasPrivate)} `}
       {withheld_encrypted > 0 &&
-        `${countOf(withheld_encrypted, 'withheld object is', 'withheld objects are')} encrypted there. `}
-      {withheld_encrypted > 0 &&
-        !has_withheld_key &&
-        'Without this machine they cannot be restored: keep your key there too (Key).'}
+        `${countOf(withheld_encrypted, 'withheld object is', 'withheld objects are')} only there, encrypted by an earlier version. Put its key into withheld.key, then sync.`}
     </p>
   );
 }
@@ -242,7 +247,7 @@ function cleanedSentence({
 }: CopySync): string | undefined {
   const sentences = [
     withheld_cleaned > 0 &&
-      `${countOf(withheld_cleaned, 'withheld object is', 'withheld objects are')} no longer readable there.`,
+      `${countOf(withheld_cleaned, 'withheld object was', 'withheld objects were')} removed there.`,
     released_removed > 0 &&
       `${countOf(released_removed, 'released object was', 'released objects were')} removed.`,
     older_versions &&
@@ -275,6 +280,9 @@ function sentenceOf({ ok, checked, damaged, missing, extra, exposed, restored, w
 /** What the choice of pages means. */
 const PAGES_SENTENCE =
   'Anyone with access to the copy can read the archive as plain web pages, without a node.';
+
+const LEFT_OUT_SENTENCE =
+  ' What is withheld is not in it. Without the pages it would be: keep readers out of the place first.';
 
 const EMPTY = {
   kind: 'folder' as 'folder' | 'bucket',
@@ -409,7 +417,7 @@ function PagesChoice({ copy, place }: { copy: Copy; place: string }) {
       <Checkbox
         label="Pages for readers"
         aria-label={`Pages for readers: ${place}`}
-        description={copy.public_url ?? PAGES_SENTENCE}
+        description={`${copy.public_url ?? PAGES_SENTENCE}${copy.withheld_left_out > 0 ? LEFT_OUT_SENTENCE : ''}`}
         checked={chosen ?? copy.pages}
         disabled={change.isPending}
         onChange={({ currentTarget: { checked } }) => {

@@ -9,7 +9,7 @@ import {
   type TileAddress,
   tilePath,
 } from '../../../../shared/proof/ledger/tree.ts';
-import { CHECKPOINT, encryptedPath, objectPath, recordsFiles } from '../../copyPaths.ts';
+import { CHECKPOINT, LEFT_OUT, objectPath, recordsFiles } from '../../copyPaths.ts';
 import { digestOf, verifyFiles } from './verifyFiles.ts';
 
 /*
@@ -171,8 +171,8 @@ function objectsOf(entry: Entry, record: unknown): Set<string> {
 
 /** Returns why the copy does not have an object in the clear; undefined if it should have it. */
 async function whyAbsent(digest: string, { seq, size }: { seq: number; size: number }) {
-  if ((await fetch(encryptedPath(digest), { method: 'HEAD' })).ok)
-    return 'Withheld: this copy holds the object encrypted to the key of its owner. The record and the digest are verified.';
+  if ((await (await readIfPresent(LEFT_OUT))?.text())?.split('\n').includes(digest))
+    return 'Withheld: the object is not in this copy. The record and the digest are verified.';
   for (const { path } of recordsFiles(size, seq))
     for (const line of (await (await read(path)).text()).split('\n'))
       if (line.startsWith('{"kind":"object_released"') && line.includes(digest))

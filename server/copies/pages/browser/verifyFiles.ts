@@ -9,7 +9,7 @@ import {
   parseLines,
 } from '../../../../shared/proof/ledger/fileList.ts';
 import { ifValid, openCheckpoint } from '../../../../shared/proof/ledger/signedNote.ts';
-import { CHECKPOINT, encryptedDigest, objectPath } from '../../copyPaths.ts';
+import { CHECKPOINT, LEFT_OUT, objectPath } from '../../copyPaths.ts';
 
 /** Hashes a stream. `onChunk` is called with each chunk. */
 export async function digestOf(
@@ -60,11 +60,12 @@ export async function verifyFiles({ read, key, onFault, onFile }: FilesRun): Pro
   let done = 0;
   const verify = async ({ path, sha256: expected }: ListedFile, all: number) => {
     const answer = await read(path);
-    const lines = /^(records|state)\//.test(path) ? new Lines((line) => objects.add(line)) : undefined;
+    const leftOut: string[] = [];
+    const onLine = (line: string) => void (path === LEFT_OUT ? leftOut.push(line) : objects.add(line));
+    const lines = /^(records|state)\/|^withheld\.txt$/.test(path) ? new Lines(onLine) : undefined;
     const found = answer && (await digestOf(answer.body, (chunk) => lines?.push(chunk)));
     if (found !== expected) onFault(path, found === undefined ? 'missing' : 'changed');
-    // The copy has the object encrypted, because it is withheld.
-    objects.encrypted(encryptedDigest(path));
+    else for (const sha256 of leftOut) objects.leaveOut(sha256);
     done += 1;
     onFile(done, Math.max(done, all));
   };
@@ -131,11 +132,12 @@ class NamedObjects {
     }
   }
 
-  encrypted(sha256: string | undefined): void {
-    if (sha256 !== undefined) this.#elsewhere.add(sha256);
+  /** The archive signed that the copy does not have an object, because it is withheld. */
+  leaveOut(sha256: string): void {
+    this.#elsewhere.add(sha256);
   }
 
-  /** Objects that are recorded as damaged, released or never received may be missing, and those that are encrypted. */
+  /** Objects that are recorded as damaged, released or never received may be missing, and those that are left out. */
   required(): string[] {
     const absent = new Set([...this.#damages.values(), ...this.#elsewhere]);
     return [...this.#named].filter((sha256) => !absent.has(sha256));

@@ -1,6 +1,15 @@
 import Database from 'better-sqlite3';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { all, change, countOf, run, selectAll, selectOne, selectValues } from '../engine/queries.ts';
+import {
+  all,
+  change,
+  countOf,
+  run,
+  selectAll,
+  selectOne,
+  selectValue,
+  selectValues,
+} from '../engine/queries.ts';
 
 /** A file of a copy that is no object. */
 export interface CopiedFile {
@@ -8,10 +17,7 @@ export interface CopiedFile {
   place: number;
   path: string;
   sha256: string;
-  /**
-   * `passing`: replaced by one of another name as the ledger grows, or encrypted anew under its name. `gone`: still to be
-   * removed.
-   */
+  /** `passing`: replaced by one of another name as the ledger grows. `gone`: still to be removed. */
   state: 'kept' | 'passing' | 'gone';
 }
 type Key = Pick<CopiedFile, 'place' | 'path'>;
@@ -102,6 +108,20 @@ export const countListedFiles = countOf<[copy: string]>(
 
 export const filesInState = selectAll<CopiedFile, [copy: string, state: 'passing' | 'gone']>(
   `SELECT ${COLUMNS} FROM copied_files WHERE copy = ? AND state <> 'kept' AND state = ?`,
+);
+
+/** The files into which earlier versions encrypted withheld objects. The condition on the path is that of the index. */
+const ENCRYPTED = "copied_files WHERE copy = $copy AND path GLOB 'withheld/*'";
+
+/** Returns the paths of these files after one, in order: those that are there, or those that are still to be removed. */
+export const encryptedFiles = selectValues<
+  string,
+  [values: { copy: string; state: 'kept' | 'gone'; after: string; limit: number }]
+>(`SELECT path FROM ${ENCRYPTED} AND state = $state AND path > $after ORDER BY path LIMIT $limit`);
+
+export const countEncryptedFiles = selectValue<number, [values: { copy: string }]>(
+  `SELECT count(*) FROM ${ENCRYPTED} AND state = 'kept'`,
+  0,
 );
 
 /** Returns the files of the list itself that a copy has. */

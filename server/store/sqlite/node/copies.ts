@@ -54,8 +54,6 @@ export interface CopyRow {
   sending_size: number | null;
   /** Whether a sync sent something, or was about to, and did not end: 1 or 0. */
   is_sending: number;
-  /** Whom its withheld objects are encrypted to (age); null if it has had none. */
-  recipient: string | null;
   /** The recipient whose identity its file of the key has; null if none. */
   kept_recipient: string | null;
   /** How many withheld objects it had in the clear and no longer has. */
@@ -162,9 +160,9 @@ export function setKeptKey(
   );
 }
 
-/** Returns whether a copy holds the key that decrypts its withheld objects. */
-export function holdsWithheldKey({ recipient, kept_recipient }: CopyRow): boolean {
-  return kept_recipient !== null && (recipient ?? kept_recipient) === kept_recipient;
+/** Returns whether a copy holds the key that decrypts sealed findings. */
+export function holdsWithheldKey({ kept_recipient }: CopyRow): boolean {
+  return kept_recipient !== null;
 }
 
 /** Records that everything in a copy was read back since a time. */
@@ -193,11 +191,17 @@ export const isCopied = hasRow<[copy: string, sha256: string]>(
 
 export function insertCopiedObjects(database: WriteDatabase, copy: string, digests: readonly string[]): void {
   const sql = 'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING';
-  for (const sha256 of digests) run(database, sql, copy, sha256);
+  for (const sha256 of digests) {
+    run(database, 'DELETE FROM left_out_objects WHERE copy = ? AND sha256 = ?', copy, sha256);
+    run(database, sql, copy, sha256);
+  }
 }
 
-/** Forgets what a copy holds, so that the next sync sends everything that is not there. */
-export const forgetCopiedObjects = change<[copy: string]>('DELETE FROM copied_objects WHERE copy = ?');
+/** Forgets what a copy holds and lacks, so that the next sync sends everything that is not there. */
+export function forgetCopiedObjects(database: WriteDatabase, copy: string): void {
+  run(database, 'DELETE FROM copied_objects WHERE copy = ?', copy);
+  run(database, 'DELETE FROM left_out_objects WHERE copy = ?', copy);
+}
 
 /** Returns up to `limit` objects of a copy after a digest, in order. */
 export const copiedObjectsAfter = selectValues<string, [copy: string, after: string, limit: number]>(
@@ -239,73 +243,82 @@ export function objectCheckedAt(
 }
 
 /*
- * What a copy holds of withheld and released objects. An object in the clear is a row of `copied_objects`; an encrypted one
- * is a file of the copy like any other, below `withheld/`.
+ * What a copy holds of withheld and released objects, and what it lacks: an object that it holds is a row of
+ * `copied_objects`, one that its records name and that was not sent is a row of `left_out_objects`.
  */
 
-/** The files of a copy below `withheld/`. The condition on the path is that of the index. */
-const ENCRYPTED = `copied_files f WHERE f.copy = $copy AND f.path GLOB 'withheld/*' AND f.state <> 'gone'`;
-const DIGEST_OF_PATH = 'substr(f.path, 10, 64)';
-/** The condition that the copy has an object encrypted. @param digest an SQL expression */
-const isEncryptedSql = (digest: string) =>
-  `EXISTS (SELECT 1 FROM ${ENCRYPTED} AND f.path = 'withheld/' || ${digest} || '.age')`;
-const isClearSql = (digest: string) =>
+const isCopiedSql = (digest: string) =>
   `EXISTS (SELECT 1 FROM copied_objects c WHERE c.copy = $copy AND c.sha256 = ${digest})`;
-const isIntactSql = (digest: string) =>
-  `NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = ${digest})`;
+/** The condition that the bytes of an object are here, as far as is known. */
+const isHereSql = (digest: string) =>
+  `NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = ${digest})
+    AND NOT ${isReleasedSql(digest)} AND NOT ${isAbsentSql(digest)}`;
 
 type Page = [values: { copy: string; after: string; limit: number }];
 
-/**
- * Returns withheld objects that a copy does not have encrypted, in order, without those that are damaged here or never
- * came.
- */
-export const notEncrypted = selectValues<string, Page>(`
-  SELECT DISTINCT o.sha256 FROM withheld_objects o
-  WHERE o.sha256 > $after AND NOT ${isEncryptedSql('o.sha256')} AND NOT ${isReleasedSql('o.sha256')}
-    AND ${isIntactSql('o.sha256')} AND NOT ${isAbsentSql('o.sha256')} ORDER BY o.sha256 LIMIT $limit`);
+/** Returns all withheld objects, in order. */
+export const withheldDigests = selectValues<string, [values: { after: string; limit: number }]>(`
+  SELECT DISTINCT sha256 FROM withheld_objects WHERE sha256 > $after ORDER BY sha256 LIMIT $limit`);
 
-/** Returns withheld objects that a copy has in the clear although it has them encrypted, in order. */
-export const toRemove = selectValues<string, Page>(`
-  SELECT DISTINCT o.sha256 FROM withheld_objects o
-  WHERE o.sha256 > $after AND ${isClearSql('o.sha256')} AND ${isEncryptedSql('o.sha256')}
-    ORDER BY o.sha256 LIMIT $limit`);
-
-/** Returns withheld objects that a copy has in the clear, in order. */
+/** Returns withheld objects that a copy has, in order. */
 export const withheldInTheClear = selectValues<string, Page>(`
   SELECT DISTINCT o.sha256 FROM withheld_objects o
-  WHERE o.sha256 > $after AND ${isClearSql('o.sha256')} ORDER BY o.sha256 LIMIT $limit`);
+  WHERE o.sha256 > $after AND ${isCopiedSql('o.sha256')} ORDER BY o.sha256 LIMIT $limit`);
 
-/** Returns released objects that a copy has in the clear, in order. */
+/** Returns the number of withheld objects that a copy has. */
+export const countWithheldInTheClear = selectValue<number, [values: { copy: string }]>(
+  `SELECT count(DISTINCT o.sha256) FROM withheld_objects o WHERE ${isCopiedSql('o.sha256')}`,
+  0,
+);
+
+/** Returns released objects that a copy has, in order. */
 export const releasedInTheClear = selectValues<string, Page>(`
-  SELECT r.sha256 FROM releases r WHERE r.sha256 > $after AND ${isClearSql('r.sha256')}
+  SELECT r.sha256 FROM releases r WHERE r.sha256 > $after AND ${isCopiedSql('r.sha256')}
   ORDER BY r.sha256 LIMIT $limit`);
 
 export const isAnyReleasedInTheClear = hasRow<[values: { copy: string }]>(
-  `SELECT 1 FROM releases r WHERE ${isClearSql('r.sha256')} LIMIT 1`,
+  `SELECT 1 FROM releases r WHERE ${isCopiedSql('r.sha256')} LIMIT 1`,
 );
 
-/** Returns objects that a copy has encrypted and that are no longer withheld, those that were released included. */
-export const noLongerWithheld = selectValues<string, Page>(`
-  SELECT ${DIGEST_OF_PATH} FROM ${ENCRYPTED} AND ${DIGEST_OF_PATH} > $after
-    AND (NOT ${isWithheldSql(DIGEST_OF_PATH)} OR ${isReleasedSql(DIGEST_OF_PATH)})
-  ORDER BY f.path LIMIT $limit`);
+const LEFT_OUT = 'left_out_objects l WHERE l.copy = $copy';
 
-/** Returns the number of objects that a copy has encrypted. */
-export const countEncrypted = selectValue<number, [values: { copy: string }]>(
-  `SELECT count(*) FROM ${ENCRYPTED}`,
+/** Returns the objects that a copy lacks, in order, without those that are damaged here, were given up or never came. */
+export const leftOutObjects = selectValues<string, Page>(`
+  SELECT l.sha256 FROM ${LEFT_OUT} AND l.sha256 > $after AND ${isHereSql('l.sha256')}
+  ORDER BY l.sha256 LIMIT $limit`);
+
+export const isAnyLeftOut = hasRow<[values: { copy: string }]>(
+  `SELECT 1 FROM ${LEFT_OUT} AND ${isHereSql('l.sha256')} LIMIT 1`,
+);
+
+/** Returns the number of withheld objects that a copy lacks. */
+export const countWithheldLeftOut = selectValue<number, [values: { copy: string }]>(
+  `SELECT count(*) FROM ${LEFT_OUT} AND ${isWithheldSql('l.sha256')}`,
   0,
 );
 
-/** Returns the number of withheld objects that a copy has in the clear. */
-export const countWithheldInTheClear = selectValue<number, [values: { copy: string }]>(
-  `SELECT count(DISTINCT o.sha256) FROM withheld_objects o WHERE ${isClearSql('o.sha256')}`,
+/** Returns the number of withheld objects that are here, and that neither a copy nor any other has. */
+export const countInNoCopy = selectValue<number, [values: { copy: string }]>(
+  `SELECT count(*) FROM ${LEFT_OUT} AND ${isWithheldSql('l.sha256')} AND ${isHereSql('l.sha256')}
+    AND NOT EXISTS (SELECT 1 FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = l.sha256)`,
   0,
 );
 
-export const isEncrypted = hasRow<[values: { copy: string; sha256: string }]>(
-  `SELECT 1 WHERE ${isEncryptedSql('$sha256')}`,
-);
+/** Records that a copy lacks objects that its records name. */
+export function leaveOut(database: WriteDatabase, copy: string, digests: readonly string[]): void {
+  const sql = 'INSERT INTO left_out_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING';
+  for (const sha256 of digests) {
+    deleteCopiedObject(database, copy, sha256);
+    run(database, sql, copy, sha256);
+  }
+}
+
+/** Looks at `limit` blobs after a digest, so that no call takes long: which of them a copy is not known to hold. */
+export const blobsNotCopied = selectAll<
+  { sha256: string; isCopied: number },
+  [values: { copy: string; after: string; limit: number }]
+>(`SELECT b.sha256, ${isCopiedSql('b.sha256')} AS isCopied FROM blobs b
+  WHERE b.sha256 > $after AND NOT ${isReleasedSql('b.sha256')} ORDER BY b.sha256 LIMIT $limit`);
 
 export const isAnythingWithheld = hasRow<[]>('SELECT 1 FROM withheld_objects LIMIT 1');
 const isAnythingReleased = hasRow<[]>('SELECT 1 FROM releases LIMIT 1');
@@ -315,7 +328,7 @@ export function isAnythingUnreadable(database: ReadDatabase): boolean {
   return isAnythingWithheld(database) || isAnythingReleased(database);
 }
 
-/** Records that a copy no longer has an object in the clear. */
+/** Records that a copy no longer has an object. */
 export const deleteCopiedObject = change<[copy: string, sha256: string]>(
   'DELETE FROM copied_objects WHERE copy = ? AND sha256 = ?',
 );
@@ -328,28 +341,6 @@ export const setSending = change<[values: { copy: string; isSending: 0 | 1 }]>(
 export function addCleaned(database: WriteDatabase, copy: string, objects: number): void {
   run(database, 'UPDATE copies SET withheld_cleaned = withheld_cleaned + ? WHERE id = ?', objects, copy);
 }
-
-/** Returns objects that a copy has encrypted, in order. Those that are damaged here are not among them. */
-export const encryptedObjects = selectValues<string, Page>(`
-  SELECT ${DIGEST_OF_PATH} FROM ${ENCRYPTED} AND ${DIGEST_OF_PATH} > $after AND ${isIntactSql(DIGEST_OF_PATH)}
-  ORDER BY f.path LIMIT $limit`);
-
-/** Records to whom objects of a copy are encrypted from now on. Those that it has are `passing` until they are. */
-export function setRecipient(database: WriteDatabase, values: { copy: string; recipient: string }): void {
-  run(
-    database,
-    `UPDATE copied_files SET state = 'passing'
-     WHERE copy = ? AND path GLOB 'withheld/*' AND state = 'kept'`,
-    values.copy,
-  );
-  run(database, 'UPDATE copies SET recipient = $recipient WHERE id = $copy', values);
-}
-
-/** Returns the intact objects that a copy has encrypted, but perhaps to another key, in order. */
-export const encryptedToAnother = selectValues<string, Page>(`
-  SELECT ${DIGEST_OF_PATH} FROM ${ENCRYPTED} AND f.state = 'passing' AND ${DIGEST_OF_PATH} > $after
-    AND ${isIntactSql(DIGEST_OF_PATH)}
-  ORDER BY f.path LIMIT $limit`);
 
 /** Returns the keys of the sources of which a page capture has an object. */
 export const sourcesOfPagesWith = selectValues<number, [sha256: string]>(

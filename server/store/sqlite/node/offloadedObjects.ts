@@ -1,5 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+import { change, hasRow, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 import { isReleasedSql, isWithheldSql } from './withheld.ts';
 
 /** An object whose bytes may be offloaded. */
@@ -21,6 +21,12 @@ export const offloadedObject = selectOne<OffloadedRow, [sha256: string]>(
 
 /** The condition that a copy may become the only place of an object: not one into which readers look, if it is withheld. */
 const mayKeepSql = (digest: string, pages: string) => `NOT (${pages} = 1 AND ${isWithheldSql(digest)})`;
+
+/** Returns whether another copy, which may be the only place of an object, was found to hold it. */
+export const isCheckedElsewhere = hasRow<[values: { copy: string; sha256: string }]>(
+  `SELECT 1 FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = $sha256
+   WHERE k.id <> $copy AND c.checked_at IS NOT NULL AND ${mayKeepSql('$sha256', 'k.pages')}`,
+);
 
 /**
  * Records that an object may be offloaded. Returns false, and does nothing, if the copy no longer holds it or may not be

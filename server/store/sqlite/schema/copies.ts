@@ -16,11 +16,14 @@
  * | `is_listed` | whether `copied_files` is the list of the copy's files; 0 until its first list was written, and after it lost what it had |
  * | `sending_size` | the size of the checkpoint that was sent last, recorded before it is sent |
  * | `is_sending` | 1 from before a sync sends anything until everything that it had to remove is gone |
- * | `recipient` | whom the encrypted objects of the copy are encrypted to |
- * | `kept_recipient` | the one whose identity is in its file of the key |
+ * | `kept_recipient` | whom sealed findings are encrypted to whose identity is in its file of the key; null if none is |
  * | `withheld_cleaned` | how many objects the copy had in the clear and no longer has |
  * | `last_drill`, `proven_drill` | the last restore drill, and the last that succeeded, as JSON |
  * | `drill_failing_since` | when the drills began to fail for the reason of the last one; null if it succeeded |
+ *
+ * `copied_objects`: the objects that a copy holds. `left_out_objects`: those that its records name and that it was not
+ * sent, because they are withheld and it has pages, or because they are damaged here or never came. They are sent as soon
+ * as they may.
  *
  * Copies, their drills and audits concern this machine: they are in no dump, and the ledger does not cover them.
  */
@@ -49,7 +52,6 @@ CREATE TABLE copies (
   is_listed INTEGER NOT NULL DEFAULT 0 CHECK (is_listed IN (0, 1)),
   sending_size INTEGER,
   is_sending INTEGER NOT NULL DEFAULT 0 CHECK (is_sending IN (0, 1)),
-  recipient TEXT,
   kept_recipient TEXT,
   withheld_cleaned INTEGER NOT NULL DEFAULT 0,
   last_drill TEXT,
@@ -62,6 +64,12 @@ CREATE TABLE copied_objects (
   copy TEXT NOT NULL REFERENCES copies (id) ON DELETE CASCADE,
   sha256 TEXT NOT NULL,
   checked_at TEXT,
+  PRIMARY KEY (copy, sha256)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE left_out_objects (
+  copy TEXT NOT NULL REFERENCES copies (id) ON DELETE CASCADE,
+  sha256 TEXT NOT NULL,
   PRIMARY KEY (copy, sha256)
 ) STRICT, WITHOUT ROWID;
 `;
