@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash, createPrivateKey, sign } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -59,7 +60,7 @@ test('a reader finds, reads and verifies a pack and an event, with no node', asy
   await expectNarrow(page);
 
   await page.getByLabel('Choose files').setInputFiles(await download.path());
-  await expect(page.getByText(`${file?.sha256}: this copy holds the same bytes`)).toBeVisible();
+  await expect(page.getByText('This copy holds the same bytes')).toBeVisible();
 
   await page.getByRole('link', { name: 'Timeline' }).click();
   await checks.accessible(page);
@@ -111,6 +112,112 @@ test('verification finds an altered object, an altered record and a foreign chec
   await restore();
   await edit('tile/entries/000.p/2', '"type":"pack.added"', '"type":"pack.addes"');
   expect((await verdict()).slice(0, 2)).toEqual([true, false]);
+});
+
+test('the verifying page says no more than it verified', async ({ page, node, checks }) => {
+  // What is not in the copy.
+  checks.allow(/status of 404/);
+  const [released, withheld, plain] = [
+    await publishPack(node, { title: 'Released' }),
+    await publishPack(node, { title: 'Withheld' }),
+    await publishPack(node, { title: 'Plain' }),
+  ];
+  const digestOf = ({ files }: typeof plain) => files[0]?.sha256 ?? '';
+  await send(node, '/manage/released', { sha256: digestOf(released), reason: 'legal_order' });
+  await send(node, '/manage/withheld', { pack: withheld.id, reason: 'personal_data' });
+  const { id } = (await send(node, '/manage/copies', {
+    target: pathToFileURL(place).href,
+    pages: true,
+  })) as { id: string };
+  await send(node, `/manage/copies/${id}/sync?wait=true`);
+  server = await openStaticServer(place);
+  const open = async (hash = '') => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}verify.html${hash}`);
+  };
+  /** What the page says of the first object of a pack. */
+  const saidOf = async (pack: typeof plain) => {
+    await open(`#entry=${pack.ledger_entry}`);
+    const claim = page.getByRole('listitem').filter({ hasText: `The object ${digestOf(pack)}` });
+    await expect(claim).toContainText(/[✓✕?]/);
+    return (await claim.textContent()) ?? '';
+  };
+
+  await test.step('what was released rests on its ledger entry, and what is withheld on the signed list', async () => {
+    expect(await saidOf(released)).toMatch(/\? Given up: ledger entry \d+, which the checkpoint covers/);
+    expect(await saidOf(withheld)).toContain(
+      '? Not in this copy: the key signed that the object is withheld',
+    );
+    expect(await saidOf(plain)).toContain('✓ Holds.');
+  });
+
+  await test.step('lines that nothing covers excuse no missing object', async () => {
+    const object = join(place, 'archive', digestOf(plain));
+    const bytes = await readFile(object);
+    await rm(object);
+    const names = join(place, 'withheld.txt');
+    const [records = ''] = await readdir(join(place, 'records'));
+    const lines = await readFile(join(place, 'records', records), 'utf8');
+    const line = lines.split('\n').find((each) => each.startsWith('{"kind":"object_released"')) ?? '';
+    const before = await readFile(names, 'utf8');
+    await writeFile(names, `${before}${digestOf(plain)}\n`);
+    expect(await saidOf(plain)).toContain('✕ Fails');
+    await writeFile(names, before);
+    const forged = line.replaceAll(digestOf(released), digestOf(plain));
+    await writeFile(join(place, 'records', records), `${lines}${forged}\n`);
+    expect(await saidOf(plain)).toContain('✕ Fails');
+    await mkdir(join(place, 'withheld'));
+    await writeFile(join(place, 'withheld', `${digestOf(plain)}.age`), 'planted');
+    expect(await saidOf(plain)).toContain('✕ Fails');
+    await rm(join(place, 'withheld'), { recursive: true });
+    await writeFile(join(place, 'records', records), lines);
+    await writeFile(object, bytes);
+    expect(await saidOf(plain)).toContain('✓ Holds.');
+  });
+
+  await test.step('a planted object is none of the archive, and one with other bytes does not hold', async () => {
+    const chosen = page.getByRole('listitem').filter({ hasText: 'mine.txt' });
+    const choose = async (bytes: Buffer) => {
+      await open();
+      await page
+        .getByLabel('Choose files')
+        .setInputFiles({ name: 'mine.txt', mimeType: 'text/plain', buffer: bytes });
+      await expect(chosen).toContainText(/[✓✕?]/);
+      return (await chosen.textContent()) ?? '';
+    };
+    const planted = Buffer.from('planted');
+    const digest = createHash('sha256').update(planted).digest('hex');
+    await writeFile(join(place, 'archive', digest), planted);
+    expect(await choose(planted)).toContain(`? ${digest}: no record names these bytes`);
+    await open();
+    await page.getByRole('button', { name: 'Verify all files' }).click();
+    await expect(page.getByRole('status')).toHaveText(
+      /^All are intact: \d+ files were verified.* Withheld objects that are not in this copy: 1\. Files that neither names were not looked for, and the records were not compared with the ledger\.$/,
+    );
+    const object = join(place, 'archive', digestOf(plain));
+    const bytes = await readFile(object);
+    expect(await choose(bytes)).toContain('This copy holds the same bytes');
+    await writeFile(object, 'other');
+    expect(await choose(bytes)).toContain('✕');
+    await writeFile(object, bytes);
+  });
+
+  await test.step('a checkpoint that the key signed for another name is not that of the archive', async () => {
+    const file = join(place, 'checkpoint');
+    const note = await readFile(file, 'utf8');
+    const [origin = ''] = note.split('\n', 1);
+    const body = note.slice(0, note.indexOf('\n\n') + 1).replace(origin, 'other.example');
+    const privateKey = createPrivateKey(await readFile(join(node.dataFolder, 'key')));
+    const [, signed = ''] = new RegExp(`— ${origin} (\\S+)\n`).exec(note) ?? [];
+    const keyId = Buffer.from(signed, 'base64').subarray(0, 4);
+    const signature = Buffer.concat([keyId, sign(null, Buffer.from(body), privateKey)]).toString('base64');
+    await writeFile(file, `${body}\n— ${origin} ${signature}\n`);
+    await open(`#entry=${plain.ledger_entry}`);
+    const claims = page.getByRole('region', { name: /^Ledger entry/ }).getByRole('listitem');
+    await expect(claims.filter({ hasText: /[✓✕]/ })).toHaveCount(3 + plain.files.length);
+    await expect(claims.first()).toContainText('✕ Fails.');
+    await writeFile(file, note);
+  });
 });
 
 /** Sends a request as the owner. */

@@ -1,20 +1,19 @@
-import { sha256 } from '@noble/hashes/sha2.js';
-import canonicalize from 'canonicalize';
-import { concat, hexOf, isSameBytes, utf8 } from '../../../../shared/proof/crypto/bytes.ts';
 import { noteCrypto } from '../../../../shared/proof/crypto/noteCrypto.ts';
-import { noteBody, parseCheckpoint, signatureState } from '../../../../shared/proof/ledger/signedNote.ts';
 import {
-  splitEntries,
-  TILE_WIDTH,
-  type TileAddress,
-  tilePath,
-} from '../../../../shared/proof/ledger/tree.ts';
-import { CHECKPOINT, LEFT_OUT, objectPath, recordsFiles } from '../../copyPaths.ts';
-import { digestOf, verifyFiles } from './verifyFiles.ts';
+  ifValid,
+  noteBody,
+  openCheckpoint,
+  parseCheckpoint,
+} from '../../../../shared/proof/ledger/signedNote.ts';
+import { CHECKPOINT, LEFT_OUT, objectPath } from '../../copyPaths.ts';
+import { SignedFiles } from './signedFiles.ts';
+import { CopiedLedger, objectsOf } from './verifyEntry.ts';
+import { digestOf, objectsNamedBy, verifyFiles } from './verifyFiles.ts';
 
 /*
  * Verifies, in the browser, files against the digests of a copy, and an entry of the ledger: its inclusion in the signed
- * checkpoint, what it records, and the objects that the record names. Reads only files of the copy.
+ * checkpoint, what it records, and the objects that the record names. Reads only files of the copy. Each sentence rests on
+ * what was verified, or says what was not.
  */
 
 const MAX_FAULTS = 100;
@@ -38,13 +37,17 @@ async function read(path: string): Promise<Response> {
   return answer;
 }
 
-/** Adds a claim to a list, and returns how it turned out, to be called as often as that changes. */
-function addClaim(list: HTMLElement, claim: string) {
+type Verdict = '' | 'holds' | 'fails' | 'claimed';
+/** Says how a claim turned out. It may be called as often as that changes. */
+type Say = (verdict: Verdict, words: string, ...more: Node[]) => void;
+
+/** Adds a claim to a list. */
+function addClaim(list: HTMLElement, claim: string): Say {
   const item = document.createElement('li');
   const result = document.createElement('p');
   item.append(claim, result);
   list.append(item);
-  return (verdict: '' | 'holds' | 'fails' | 'claimed', words: string, ...more: Node[]) => {
+  return (verdict, words, ...more) => {
     const sign = { '': '', holds: '✓ ', fails: '✕ ', claimed: '? ' }[verdict];
     result.className = verdict;
     result.replaceChildren(sign + words, ...more);
@@ -63,132 +66,70 @@ async function checkFile(file: File): Promise<void> {
       bytes += chunk.length;
       say('', `${Math.floor((bytes / Math.max(1, file.size)) * 100)} % hashed`);
     });
-    const isHeld = (await fetch(objectPath(digest), { method: 'HEAD' })).ok;
-    if (!isHeld) return say('claimed', `${digest}: no object of this copy has this digest.`);
+    const signed = await SignedFiles.open(readIfPresent, key());
+    const place = await placeOfRecord(signed, digest, say);
+    if (place === undefined)
+      return say(
+        'claimed',
+        `${digest}: no record names these bytes, in the files of records that the key signed.`,
+      );
+    const named = `${digest}: ${place} names these bytes, and the key signed that file.`;
+    const answer = await readIfPresent(objectPath(digest));
+    if (!answer) return say('claimed', `${named} The object itself is not in this copy.`);
+    const found = await digestOf(answer.body);
+    if (found !== digest) return say('fails', `${named} The object of this copy has other bytes: ${found}.`);
     const link = document.createElement('a');
     link.href = objectPath(digest);
     link.download = file.name;
     link.textContent = 'the stored object';
-    say('holds', `${digest}: this copy holds the same bytes, `, link);
+    say('holds', `${named} This copy holds the same bytes, `, link);
   } catch (error) {
     say('fails', messageOf(error));
   }
 }
 
-const tiles = new Map<string, Promise<Uint8Array>>();
-
-function readTile(level: TileAddress['level'], index: number, size: number): Promise<Uint8Array> {
-  const hashes = level === 'entries' ? size : Math.floor(size / TILE_WIDTH ** level);
-  const path = tilePath({ level, index, width: Math.min(TILE_WIDTH, hashes - index * TILE_WIDTH) });
-  const tile = tiles.get(path) ?? read(path).then((answer) => answer.bytes());
-  tiles.set(path, tile);
-  return tile;
-}
-
-/** The root of a tree (RFC 6962) of which one leaf is given, and all other hashes are in tiles. */
-function rootWith(leaf: Uint8Array, { place, size }: { place: number; size: number }): Promise<Uint8Array> {
-  const root = async (start: number, end: number): Promise<Uint8Array> => {
-    if (end - start === 1 && start === place) return leaf;
-    const level = Math.log2(end - start);
-    const hasPlace = start <= place && place < end;
-    if (!hasPlace && Number.isInteger(level)) return stored(level, start / (end - start));
-    const middle = start + 2 ** (Math.ceil(level) - 1);
-    return parentOf(await root(start, middle), await root(middle, end));
-  };
-  const stored = async (level: number, index: number): Promise<Uint8Array> => {
-    if (level % 8 > 0)
-      return parentOf(await stored(level - 1, index * 2), await stored(level - 1, index * 2 + 1));
-    const tile = await readTile(level / 8, Math.floor(index / TILE_WIDTH), size);
-    const at = (index % TILE_WIDTH) * 32;
-    return tile.subarray(at, at + 32);
-  };
-  return root(0, size);
-}
-
-function parentOf(left: Uint8Array, right: Uint8Array): Uint8Array {
-  return sha256(concat(Uint8Array.of(1), left, right));
-}
-
-interface Entry {
-  seq: number;
-  type: string;
-  subject: string;
-  digest: string;
-}
-
-/** The members that an entry records, by its type. Others record the member `record`. */
-const MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  'study.created': ['id', 'title', 'question', 'description', 'node', 'status', 'created_at'],
-  'pack.deposited': ['pack', 'doi', 'url', 'repository', 'at'],
-  'event.recorded': [
-    'id',
-    'source',
-    'url',
-    'retrieval',
-    'event_type',
-    'observer',
-    'observed_at',
-    'original_observed_at',
-    'sha256',
-    'previous_sha256',
-    'reverts_to',
-    'page_label',
-  ],
-};
-
-type Line = Record<string, unknown>;
-
-/** Returns what an entry records, from the file of its records. */
-async function readRecord(seq: number, size: number): Promise<Line> {
-  const [{ path } = { path: '' }] = recordsFiles(size, seq);
-  for (const line of (await (await read(path)).text()).split('\n')) {
-    if (line === '' || line.startsWith('{"kind":"entry"') || !line.includes(`"ledger_entry":${seq}`))
-      continue;
-    const value = JSON.parse(line) as Line;
-    if (value.ledger_entry === seq) return value;
+/** Returns the file whose records name an object; undefined if none does. Only what the key signed is searched. */
+async function placeOfRecord(signed: SignedFiles, digest: string, say: Say): Promise<string | undefined> {
+  let searched = 0;
+  for await (const { path } of signed.all(requireFile)) {
+    if (!path.startsWith('records/')) continue;
+    searched += 1;
+    say('', `${digest}: ${searched} files of records searched`);
+    const text = await signed.text(path);
+    if (text === undefined) throw new Error(`${path} is missing, or not as the signed list says.`);
+    if (!text.includes(digest)) continue;
+    for (const line of text.split('\n')) if (objectsNamedBy(line).has(digest)) return path;
   }
-  throw new Error(`${path} has no record of entry ${seq}.`);
-}
-
-function recordedPart({ type }: Entry, line: Line, claimed: URLSearchParams): unknown {
-  const names = MEMBERS[type];
-  if (!names) return line.record;
-  // The line names an event's source by a number. Its id and its address come from the link, and the digest covers them.
-  const all: Line = { ...line, source: claimed.get('source'), url: claimed.get('url') };
-  // Only the event of a page has that member.
-  const recorded = typeof line.page === 'string' ? [...names, 'page'] : names;
-  return Object.fromEntries(recorded.map((name) => [name, all[name]]));
-}
-
-/** Returns the digests of the objects that a record names. */
-function objectsOf(entry: Entry, record: unknown): Set<string> {
-  const named = record as { files?: { sha256: string }[]; [member: string]: unknown };
-  const files = named.files ?? [];
-  const shown = entry.type === 'page.captured' ? [named.document, named.text, named.picture] : [];
-  const all = [named.sha256, named.previous_sha256, ...shown, ...files.map((file) => file.sha256)];
-  return new Set(all.filter((each) => typeof each === 'string'));
-}
-
-/** Returns why the copy does not have an object in the clear; undefined if it should have it. */
-async function whyAbsent(digest: string, { seq, size }: { seq: number; size: number }) {
-  if ((await (await readIfPresent(LEFT_OUT))?.text())?.split('\n').includes(digest))
-    return 'Withheld: the object is not in this copy. The record and the digest are verified.';
-  for (const { path } of recordsFiles(size, seq))
-    for (const line of (await (await read(path)).text()).split('\n'))
-      if (line.startsWith('{"kind":"object_released"') && line.includes(digest))
-        return 'Released: the bytes were given up, as the ledger records. The record and the digest are verified.';
   return undefined;
 }
 
-async function checkObject(
-  list: HTMLElement,
-  digest: string,
-  place: { seq: number; size: number },
-): Promise<void> {
+function requireFile(path: string, fault: string): never {
+  throw new Error(`${path} is ${fault}, so the records of this copy cannot be searched.`);
+}
+
+/** A checkpoint and the ledger below it. */
+interface Checked {
+  ledger: CopiedLedger;
+  isSigned: boolean;
+  seq: number;
+}
+
+/** Returns why the copy does not have an object, as far as it can be verified; undefined if it should have it. */
+async function whyAbsent(digest: string, { ledger, isSigned, seq }: Checked): Promise<string | undefined> {
+  const release = await ledger.release(digest, seq);
+  if (release !== undefined && isSigned)
+    return `Given up: ledger entry ${release}, which the checkpoint covers, records that the bytes were released.`;
+  const signed = await SignedFiles.open(readIfPresent, key());
+  if ((await signed.text(LEFT_OUT))?.split('\n').includes(digest))
+    return `Not in this copy: the key signed that the object is withheld (${LEFT_OUT}). Its bytes were not verified.`;
+  return undefined;
+}
+
+async function checkObject(list: HTMLElement, digest: string, checked: Checked): Promise<void> {
   const say = addClaim(list, `The object ${digest} has this digest.`);
   const answer = await readIfPresent(objectPath(digest));
   if (!answer) {
-    const why = await whyAbsent(digest, place);
+    const why = await whyAbsent(digest, checked);
     return why === undefined ? say('fails', `Fails: ${objectPath(digest)} is missing.`) : say('claimed', why);
   }
   let bytes = 0;
@@ -210,21 +151,16 @@ async function checkEntry(claimed: URLSearchParams): Promise<void> {
   const note = await (await read(CHECKPOINT)).text();
   const checkpoint = parseCheckpoint(noteBody(note));
   if (!checkpoint) throw new Error('The file checkpoint is not a checkpoint.');
-  const { size } = checkpoint;
-  const isSigned = signatureState(note, key(), noteCrypto) === 'valid';
-  decide(list, `The checkpoint of ${size} entries is signed by the archive’s key.`, isSigned);
-  const place = seq - 1;
-  const entries = splitEntries(await readTile('entries', Math.floor(place / TILE_WIDTH), size));
-  const leaf = entries[place % TILE_WIDTH] ?? new Uint8Array();
-  const entry = JSON.parse(new TextDecoder().decode(leaf)) as Entry;
+  // Also that the key is of the archive whose checkpoint it is: one key may sign for another name.
+  const isSigned = ifValid(() => openCheckpoint(note, key(), noteCrypto)) !== undefined;
+  decide(list, `The checkpoint of ${checkpoint.size} entries is signed by the archive’s key.`, isSigned);
+  const ledger = new CopiedLedger(read, checkpoint);
+  const { entry, isIncluded } = await ledger.entry(seq);
   byId('subject').textContent = `${entry.type} ${entry.subject}`;
-  const root = await rootWith(sha256(concat(Uint8Array.of(0), leaf)), { place, size });
-  const isIncluded = entry.seq === seq && isSameBytes(root, checkpoint.root);
   decide(list, 'The entry is in the ledger that the checkpoint covers.', isIncluded);
-  const record = recordedPart(entry, await readRecord(seq, size), claimed);
-  const isRecorded = hexOf(sha256(utf8(canonicalize(record) ?? ''))) === entry.digest;
+  const { record, isRecorded } = await ledger.record(entry, claimed);
   decide(list, 'The record matches the entry.', isRecorded);
-  for (const digest of objectsOf(entry, record)) await checkObject(list, digest, { seq, size });
+  for (const digest of objectsOf(entry, record)) await checkObject(list, digest, { ledger, isSigned, seq });
 }
 
 /** Verifies every file of the copy, and names those that are changed or missing. */
@@ -234,7 +170,7 @@ async function checkAll(): Promise<void> {
   button.disabled = true;
   faults.replaceChildren();
   try {
-    const files = await verifyFiles({
+    const { files, withheld } = await verifyFiles({
       key: key(),
       read: readIfPresent,
       onFault: (path, fault) => {
@@ -245,8 +181,10 @@ async function checkAll(): Promise<void> {
           byId('verified').textContent = `${done} of ${total} files verified`;
       },
     });
-    const found = faults.childElementCount === 0 ? 'All files are intact' : 'Not all files are intact';
-    byId('verified').textContent = `${found}: ${files} were verified.`;
+    const found = faults.childElementCount === 0 ? 'All are intact' : 'Not all are intact';
+    const leftOut = withheld === 0 ? '' : ` Withheld objects that are not in this copy: ${withheld}.`;
+    byId('verified').textContent =
+      `${found}: ${files} files were verified, which the signed list and the records name.${leftOut} Files that neither names were not looked for, and the records were not compared with the ledger.`;
   } catch (error) {
     byId('verified').textContent = messageOf(error);
   } finally {
