@@ -5,8 +5,8 @@ import { appendEntry } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import { packById } from '../store/sqlite/archive/packs.ts';
 import { studyById } from '../store/sqlite/archive/studies.ts';
-import { type ReadDatabase, statement } from '../store/sqlite/engine/open.ts';
-import { insert, one, onSnapshot, page } from '../store/sqlite/engine/queries.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { inserts, onSnapshot, selectEach, selectOne, selectPage } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 
 const COLUMNS = 'id, item, author, body, reply_to, at, ledger_entry';
@@ -48,7 +48,7 @@ export async function addComment(
       at: recorded.at,
     });
     const comment = { ...recorded, ledger_entry: seq };
-    insert(database, 'comments', COLUMNS, comment);
+    insertComment(database, comment);
     return comment;
   });
 }
@@ -61,17 +61,20 @@ export function listComments(
 ): Slice<Comment> {
   return onSnapshot(read, () => {
     requireItem(read, item);
-    const from = 'comments WHERE item = ?';
-    return page(read, { columns: COLUMNS, from, order: 'ledger_entry', values: [item] }, query);
+    return commentsPage(read, query, item);
   });
 }
 
+const insertComment = inserts<Comment>('comments', COLUMNS);
+
+const commentsPage = selectPage<Comment, [item: string]>({
+  columns: COLUMNS,
+  from: 'comments WHERE item = ?',
+  order: 'ledger_entry',
+});
+
 /** Returns a comment by id, on any item. */
-export function commentById(database: ReadDatabase, id: string): Comment | undefined {
-  return one(database, `SELECT ${COLUMNS} FROM comments WHERE id = ?`, id);
-}
+export const commentById = selectOne<Comment, [id: string]>(`SELECT ${COLUMNS} FROM comments WHERE id = ?`);
 
 /** Iterates over all comments with their ledger entries, in ledger order. */
-export function iterateComments(database: ReadDatabase): IterableIterator<Comment> {
-  return statement<Comment>(database, `SELECT ${COLUMNS} FROM comments ORDER BY ledger_entry`).iterate();
-}
+export const iterateComments = selectEach<Comment>(`SELECT ${COLUMNS} FROM comments ORDER BY ledger_entry`);

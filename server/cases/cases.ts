@@ -16,7 +16,14 @@ import type { HandedIn, ReceivedHandIn } from '../collection/handedIn/handedIn.t
 import { addFindingNow } from '../findings/findings.ts';
 import { archiveReadOnly, isReadOnly } from '../ledger/appendEntry.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { all, one, onSnapshot, run, selectValue, upsert } from '../store/sqlite/engine/queries.ts';
+import {
+  change,
+  onSnapshot,
+  selectAll,
+  selectOne,
+  selectValue,
+  upserts,
+} from '../store/sqlite/engine/queries.ts';
 import { searchTerms } from '../store/sqlite/engine/search.ts';
 import type { Store } from '../store/store.ts';
 
@@ -100,7 +107,7 @@ function addCaseItemNow(
 export async function deleteCase(store: Store, id: string): Promise<void> {
   await store.write((database) => {
     if (isReadOnly(database)) throw archiveReadOnly();
-    if (run(database, 'DELETE FROM cases WHERE id = ?', id) === 0) throw notFound(id);
+    if (removeCase(database, id) === 0) throw notFound(id);
   });
 }
 
@@ -163,13 +170,21 @@ const COLUMNS = 'title, description, items, revision, created_at, changed_at';
 /** Inserts a case, or replaces the one with its id. */
 function saveCase(database: WriteDatabase, saved: StoredCase): void {
   const row: Row = { ...saved, items: JSON.stringify(saved.items) };
-  upsert(database, 'cases', { key: 'id', columns: COLUMNS }, row);
+  putRow(database, row);
 }
 
-function caseById(database: ReadDatabase, id: string): StoredCase | undefined {
-  const row = one<Row>(database, `SELECT id, ${COLUMNS} FROM cases WHERE id = ?`, id);
-  return row && { ...row, items: JSON.parse(row.items) as NewCaseItem[] };
-}
+const putRow = upserts<Row>('cases', { key: 'id', columns: COLUMNS });
+
+const removeCase = change<[id: string]>('DELETE FROM cases WHERE id = ?');
+
+const caseById = selectOne<Row, [id: string], StoredCase>(
+  `SELECT id, ${COLUMNS} FROM cases WHERE id = ?`,
+  (row) => ({ ...row, items: JSON.parse(row.items) as NewCaseItem[] }),
+);
+
+const allCases = selectAll<CaseSummary>(`
+  SELECT id, title, description, json_array_length(items) AS items, revision, created_at, changed_at FROM cases
+  ORDER BY key DESC`);
 
 /** Returns a page of cases, newest first, whose title or description has all these words. */
 function selectCases(
@@ -177,11 +192,7 @@ function selectCases(
   words: readonly string[],
   { limit, offset }: { limit: number; offset: number },
 ): Slice<CaseSummary> {
-  const summaries = all<CaseSummary>(
-    database,
-    `SELECT id, title, description, json_array_length(items) AS items, revision, created_at, changed_at FROM cases
-     ORDER BY key DESC`,
-  );
+  const summaries = allCases(database);
   // An owner has few cases, so no index is needed.
   const matching = summaries.filter(({ title, description }) => {
     const text = folded(`${title} ${description}`);
@@ -198,16 +209,24 @@ function folded(text: string): string {
 function describeItem(
   database: ReadDatabase,
   { kind, id }: Pick<NewCaseItem, 'kind' | 'id'>,
-): Pick<CaseItem, 'name' | 'at'> | undefined {
-  const sql = {
-    event: `SELECT coalesce(nullif(s.name, ''), s.url) AS name, e.observed_at AS at
-      FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = CAST(? AS INTEGER)`,
-    pack: `SELECT r.record ->> 'title' AS name, l.at FROM packs p JOIN pack_records r USING (ledger_entry)
-      JOIN ledger l ON l.seq = p.ledger_entry WHERE p.id = ?`,
-    finding: 'SELECT coalesce(withdrawal, text) AS name, at FROM findings WHERE id = ?',
-  }[kind];
-  return one(database, sql, id);
+): Described | undefined {
+  return ITEMS[kind](database, id);
 }
+
+type Described = Pick<CaseItem, 'name' | 'at'>;
+
+const ITEMS = {
+  event: selectOne<
+    Described,
+    [id: string]
+  >(`SELECT coalesce(nullif(s.name, ''), s.url) AS name, e.observed_at AS at
+    FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = CAST(? AS INTEGER)`),
+  pack: selectOne<Described, [id: string]>(`SELECT r.record ->> 'title' AS name, l.at
+    FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry WHERE p.id = ?`),
+  finding: selectOne<Described, [id: string]>(
+    'SELECT coalesce(withdrawal, text) AS name, at FROM findings WHERE id = ?',
+  ),
+};
 
 /** The text of a finding if the person wrote none. */
 const NO_NOTE = 'Selected in the browser.';

@@ -17,7 +17,7 @@ import { keyFile } from '../ledger/nodeKey.ts';
 import { inParallel } from '../runtime/concurrency.ts';
 import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { count } from '../store/sqlite/engine/queries.ts';
+import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { writeSetting } from '../store/sqlite/node/owner.ts';
@@ -205,7 +205,7 @@ async function restoreObjects(
   const result: RestoredObjects = { objects: 0, bytes: 0, missing: [], withheld: 0, released };
   const absent: string[] = [];
   const chosen = sample?.(read);
-  const total = chosen?.length ?? count(read, 'blobs') - released;
+  const total = chosen?.length ?? countBlobs(read) - released;
   await inParallel(chosen ?? iterateBlobRows(read), target.concurrency, async (row) => {
     signal.throwIfAborted();
     const { sha256 } = row;
@@ -405,3 +405,5 @@ async function* dumpOf(header: Buffer, parts: ReadonlyMap<string, Part>): AsyncG
   }
   yield Buffer.from(`${JSON.stringify({ kind: 'trailer', counts, sha256: sha256.digest('hex') })}\n`);
 }
+
+const countBlobs = selectValue<number>('SELECT count(*) FROM blobs', 0);

@@ -16,8 +16,21 @@ import type { Slice } from '../../shared/values/list.ts';
 import { appendEntry } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { all, count, insert, one, onSnapshot, page, run, where } from '../store/sqlite/engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import {
+  change,
+  count,
+  each,
+  hasRow,
+  inserts,
+  onSnapshot,
+  page,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValue,
+  where,
+} from '../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../store/sqlite/engine/search.ts';
 import { isReleasedSql, isWithheldSql } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
@@ -114,9 +127,10 @@ function requireSupersedable(database: ReadDatabase, { supersedes, target }: New
 
 /** @throws Problem `finding_sealed` */
 export function requireNotSealed(database: ReadDatabase, id: string): void {
-  if (one(database, 'SELECT 1 FROM sealed_findings WHERE id = ?', id))
-    throw new Problem('finding_sealed', `${id} is sealed. Reveal it first.`);
+  if (isSealed(database, id)) throw new Problem('finding_sealed', `${id} is sealed. Reveal it first.`);
 }
+
+const isSealed = hasRow<[id: string]>('SELECT 1 FROM sealed_findings WHERE id = ?');
 
 function requireCurrent({ id, superseded_by, withdrawal }: Omit<Finding, 'target'>): void {
   if (superseded_by !== null)
@@ -150,7 +164,7 @@ export function readFinding({ read }: Pick<Store, 'read'>, id: string, reader: R
     const finding = withReadableQuote(read, requireFinding(read, id), reader);
     return {
       ...finding,
-      history: historyOf(read, id).map((other) => withReadableQuote(read, other, reader)),
+      history: historyOf(read, { id }).map((other) => withReadableQuote(read, other, reader)),
       evidence: evidenceOf(finding),
     };
   });
@@ -198,10 +212,12 @@ export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: 
 export function listFindingTags({ read }: Pick<Store, 'read'>): {
   tags: { tag: string; findings: number }[];
 } {
-  const sql = `SELECT t.tag, count(*) AS findings FROM finding_tags t JOIN current_findings USING (ledger_entry)
-    GROUP BY t.tag ORDER BY findings DESC, t.tag LIMIT ?`;
-  return { tags: all(read, sql, MAX_TAGS) };
+  return { tags: frequentTags(read, MAX_TAGS) };
 }
+
+const frequentTags = selectAll<{ tag: string; findings: number }, [limit: number]>(`
+  SELECT t.tag, count(*) AS findings FROM finding_tags t JOIN current_findings USING (ledger_entry)
+  GROUP BY t.tag ORDER BY findings DESC, t.tag LIMIT ?`);
 
 /** @throws Problem `invalid_parameter` if more than one target is given */
 export function selectionOf(
@@ -260,7 +276,7 @@ const FINDING_COLUMNS = `${COLUMNS}, ${TARGET_NAME}, ${ANCHOR}, ${SEAL},
 /** Inserts a finding with its rows in the index. It ends the finding that it supersedes. */
 export function insertFinding(database: WriteDatabase, finding: FindingRow, targetText: string): void {
   const { ledger_entry, target, text, tags, passage, supersedes, withdrawal } = finding;
-  insert(database, 'findings', STORED_COLUMNS, {
+  insertStored(database, {
     ...finding,
     target_kind: target.kind,
     target_id: target.id,
@@ -268,54 +284,56 @@ export function insertFinding(database: WriteDatabase, finding: FindingRow, targ
     passage: passage === null ? null : JSON.stringify(passage),
     passage_sha256: passage?.sha256 ?? null,
   });
-  insert(database, 'findings_search', 'rowid, text, tags, quote, target', {
+  insertSearched(database, {
     rowid: ledger_entry,
     text: withdrawal ?? text,
     tags: tags.join(' '),
     quote: passage?.exact ?? '',
     target: `${finding.id} ${targetText}`,
   });
-  if (supersedes !== null) {
-    run(
-      database,
-      'DELETE FROM current_findings WHERE ledger_entry = (SELECT ledger_entry FROM findings WHERE id = ?)',
-      supersedes,
-    );
-  }
+  if (supersedes !== null) setSuperseded(database, supersedes);
   if (withdrawal !== null) return;
-  insert(database, 'current_findings', 'ledger_entry', { ledger_entry });
-  for (const tag of tags) insert(database, 'finding_tags', 'tag, ledger_entry', { tag, ledger_entry });
+  insertCurrent(database, { ledger_entry });
+  for (const tag of tags) insertTag(database, { tag, ledger_entry });
 }
 
-export function findingById(database: ReadDatabase, id: string): Finding | undefined {
-  const row = one<StoredFinding>(database, `SELECT ${FINDING_COLUMNS} FROM findings f WHERE f.id = ?`, id);
-  return row && findingOf(row);
-}
+const insertStored = inserts<Stored & { passage_sha256: string | null }>('findings', STORED_COLUMNS);
+
+const insertSearched = inserts<{ rowid: number; text: string; tags: string; quote: string; target: string }>(
+  'findings_search',
+  'rowid, text, tags, quote, target',
+);
+
+const setSuperseded = change<[id: string]>(
+  'DELETE FROM current_findings WHERE ledger_entry = (SELECT ledger_entry FROM findings WHERE id = ?)',
+);
+
+const insertCurrent = inserts<{ ledger_entry: number }>('current_findings', 'ledger_entry');
+
+const insertTag = inserts<{ tag: string; ledger_entry: number }>('finding_tags', 'tag, ledger_entry');
+
+export const findingById = selectOne<StoredFinding, [id: string], Finding>(
+  `SELECT ${FINDING_COLUMNS} FROM findings f WHERE f.id = ?`,
+  findingOf,
+);
 
 /** Returns a finding with all it supersedes and all that supersede it, oldest first. */
-function historyOf(database: ReadDatabase, id: string): Finding[] {
-  const rows = all<StoredFinding>(
-    database,
-    `WITH RECURSIVE
-       older (id) AS (SELECT ? UNION SELECT f.supersedes FROM older o JOIN findings f ON f.id = o.id
-         WHERE f.supersedes IS NOT NULL),
-       newer (id) AS (SELECT ? UNION SELECT f.id FROM newer n JOIN findings f ON f.supersedes = n.id)
-     SELECT ${FINDING_COLUMNS} FROM findings f
-     WHERE f.id IN (SELECT id FROM older UNION SELECT id FROM newer) ORDER BY f.ledger_entry`,
-    id,
-    id,
-  );
-  return rows.map(findingOf);
-}
+const historyOf = selectAll<StoredFinding, [{ id: string }], Finding>(
+  `WITH RECURSIVE
+     older (id) AS (SELECT $id UNION SELECT f.supersedes FROM older o JOIN findings f ON f.id = o.id
+       WHERE f.supersedes IS NOT NULL),
+     newer (id) AS (SELECT $id UNION SELECT f.id FROM newer n JOIN findings f ON f.supersedes = n.id)
+   SELECT ${FINDING_COLUMNS} FROM findings f
+   WHERE f.id IN (SELECT id FROM older UNION SELECT id FROM newer) ORDER BY f.ledger_entry`,
+  findingOf,
+);
 
 /** Iterates over all findings in ledger order, as the ledger covers them. */
 function* iterateFindings(database: ReadDatabase): Generator<FindingRow> {
-  for (const row of statement<Stored>(
-    database,
-    `SELECT ${COLUMNS} FROM findings f ORDER BY f.ledger_entry`,
-  ).iterate())
-    yield recordOf(row);
+  for (const row of storedFindings(database)) yield recordOf(row);
 }
+
+const storedFindings = selectEach<Stored>(`SELECT ${COLUMNS} FROM findings f ORDER BY f.ledger_entry`);
 
 interface StoredFinding extends Stored {
   target_name: string | null;
@@ -422,33 +440,38 @@ export function countFindings(database: ReadDatabase, selection: FindingSelectio
 export function* iterateSelected(database: ReadDatabase, selection: FindingSelection): Generator<Finding> {
   const { from, values } = selected(selection);
   const sql = `SELECT ${FINDING_COLUMNS} FROM ${from} ORDER BY f.ledger_entry`;
-  for (const row of statement<StoredFinding>(database, sql).iterate(...values)) yield findingOf(row);
+  for (const row of each<StoredFinding>(database, sql, ...values)) yield findingOf(row);
 }
 
 /** What a finding about a target is found by; undefined if the archive does not hold the target. */
 export function targetText(database: ReadDatabase, { kind, id }: FindingTarget): string | undefined {
-  const sql = {
-    event: `SELECT 'event ' || e.id || ' ' || s.url || ' ' || s.name || ' ' || coalesce(e.sha256, '') || ' ' ||
-      coalesce(e.previous_sha256, '') AS text FROM events e JOIN sources s ON s.key = e.source_key
-      WHERE e.id = CAST(? AS INTEGER)`,
-    pack: `SELECT p.id || ' ' || p.digest || ' ' || (r.record ->> 'title') AS text
-      FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`,
-    object: 'SELECT sha256 AS text FROM blobs WHERE sha256 = ?',
-  }[kind];
-  return one<{ text: string }>(database, sql, id)?.text;
+  return TARGET_TEXTS[kind](database, id);
 }
+
+const TARGET_TEXTS = {
+  event: selectValue<string, [id: string]>(`
+    SELECT 'event ' || e.id || ' ' || s.url || ' ' || s.name || ' ' || coalesce(e.sha256, '') || ' ' ||
+      coalesce(e.previous_sha256, '') FROM events e JOIN sources s ON s.key = e.source_key
+    WHERE e.id = CAST(? AS INTEGER)`),
+  pack: selectValue<string, [id: string]>(`SELECT p.id || ' ' || p.digest || ' ' || (r.record ->> 'title')
+    FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`),
+  object: selectValue<string, [id: string]>('SELECT sha256 FROM blobs WHERE sha256 = ?'),
+};
 
 /** Whether an object belongs to a target: it is the object, a version of the event, or a file of the pack. */
 function isObjectOf(database: ReadDatabase, { kind, id }: FindingTarget, sha256: string): boolean {
-  if (kind === 'object') return sha256 === id;
-  const sql = {
-    event:
-      'SELECT 1 AS found FROM events WHERE id = CAST($id AS INTEGER) AND $sha256 IN (sha256, previous_sha256)',
-    pack: `SELECT 1 AS found FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry
-      WHERE p.id = $id AND f.sha256 = $sha256`,
-  }[kind];
-  return one(database, sql, { id, sha256 }) !== undefined;
+  return kind === 'object' ? sha256 === id : IS_OBJECT_OF[kind](database, { id, sha256 });
 }
+
+const IS_OBJECT_OF = {
+  event: hasRow<[{ id: string; sha256: string }]>(
+    'SELECT 1 FROM events WHERE id = CAST($id AS INTEGER) AND $sha256 IN (sha256, previous_sha256)',
+  ),
+  pack: hasRow<
+    [{ id: string; sha256: string }]
+  >(`SELECT 1 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry
+    WHERE p.id = $id AND f.sha256 = $sha256`),
+};
 
 /*
  * | Type              | Subject        | Recorded fields                                                      |

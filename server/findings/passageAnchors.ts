@@ -11,7 +11,7 @@ import { Problem } from '../../shared/problems.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { all, change, one } from '../store/sqlite/engine/queries.ts';
+import { change, selectAll, selectOne, selectValue } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { OWNER, unreadable } from '../withholding/withholding.ts';
 
@@ -50,9 +50,12 @@ export async function withPlace(
 function objectOf(database: ReadDatabase, { kind, id }: FindingTarget): string | null {
   if (kind === 'object') return id;
   if (kind === 'pack') return null;
-  const sql = 'SELECT sha256 FROM events WHERE id = CAST(? AS INTEGER)';
-  return one<{ sha256: string | null }>(database, sql, id)?.sha256 ?? null;
+  return objectOfEvent(database, id) ?? null;
 }
+
+const objectOfEvent = selectValue<string, [id: string]>(
+  'SELECT sha256 FROM events WHERE id = CAST(? AS INTEGER)',
+);
 
 /** The process that makes texts is busy, or the copy with the bytes cannot be reached. */
 function isPassing(error: unknown): error is Problem {
@@ -100,7 +103,7 @@ export class PassageAnchors {
   async anchorAll(): Promise<void> {
     const { store, tools } = this.#services;
     for (let after = 0; ; ) {
-      const page = outdatedPassages(store.read, { after, tools, limit: PAGE });
+      const page = outdatedPassages(store.read, { after, tools: JSON.stringify(tools), limit: PAGE });
       for (const { ledger_entry, passage } of page) {
         this.#closing.signal.throwIfAborted();
         await this.#anchor(ledger_entry, JSON.parse(passage) as ObjectPassage);
@@ -139,20 +142,17 @@ export class PassageAnchors {
 }
 
 /** Returns current findings whose passage is placed in a text that no tool makes now, in the order of the ledger. */
-function outdatedPassages(
-  database: ReadDatabase,
-  { after, tools, limit }: { after: number; tools: readonly string[]; limit: number },
-): { ledger_entry: number; passage: string }[] {
-  const sql = `SELECT f.ledger_entry, f.passage FROM current_findings c JOIN findings f USING (ledger_entry)
-    WHERE f.ledger_entry > ? AND f.passage_sha256 IS NOT NULL
-    AND coalesce((f.passage ->> '$.derived.tool') || ' ' || (f.passage ->> '$.derived.version'), '')
-      NOT IN (SELECT value FROM json_each(?))
-    AND NOT EXISTS (SELECT 1 FROM passage_anchors a WHERE a.ledger_entry = f.ledger_entry
-      AND a.tool IN (SELECT value FROM json_each(?)))
-    ORDER BY f.ledger_entry LIMIT ?`;
-  const current = JSON.stringify(tools);
-  return all(database, sql, after, current, current, limit);
-}
+const outdatedPassages = selectAll<
+  { ledger_entry: number; passage: string },
+  [values: { after: number; tools: string; limit: number }]
+>(`
+  SELECT f.ledger_entry, f.passage FROM current_findings c JOIN findings f USING (ledger_entry)
+  WHERE f.ledger_entry > $after AND f.passage_sha256 IS NOT NULL
+  AND coalesce((f.passage ->> '$.derived.tool') || ' ' || (f.passage ->> '$.derived.version'), '')
+    NOT IN (SELECT value FROM json_each($tools))
+  AND NOT EXISTS (SELECT 1 FROM passage_anchors a WHERE a.ledger_entry = f.ledger_entry
+    AND a.tool IN (SELECT value FROM json_each($tools)))
+  ORDER BY f.ledger_entry LIMIT $limit`);
 
 const putAnchor = change<[row: { ledger_entry: number; tool: string; anchor: string }]>(`
   INSERT OR REPLACE INTO passage_anchors (ledger_entry, tool, anchor) VALUES ($ledger_entry, $tool, $anchor)`);
@@ -172,21 +172,19 @@ function captureWithDocument(sha256: string, page: string): string {
  * Returns the current findings that quote a version of the source of an event which the same observer saw before. Versions
  * of a drawn page are its text, and the document of its capture.
  */
-export function passagesBefore(
-  database: ReadDatabase,
-  { id, observer }: Pick<Event, 'id' | 'observer'>,
-): { id: string; passage: ObjectPassage }[] {
-  const sql = `SELECT f.id, f.passage FROM current_findings c JOIN findings f USING (ledger_entry)
-    WHERE f.passage_sha256 IS NOT NULL AND (EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
-        AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
-      OR EXISTS (${captureWithDocument('f.passage_sha256', '(SELECT page FROM events WHERE id = $id)')}
-        AND p.ledger_entry < own.ledger_entry AND p.observer IS NULL))
-    ORDER BY f.ledger_entry`;
-  return all<{ id: string; passage: string }>(database, sql, { id, observer }).map((row) => ({
-    id: row.id,
-    passage: JSON.parse(row.passage) as ObjectPassage,
-  }));
-}
+export const passagesBefore = selectAll<
+  { id: string; passage: string },
+  [event: Pick<Event, 'id' | 'observer'>],
+  { id: string; passage: ObjectPassage }
+>(
+  `SELECT f.id, f.passage FROM current_findings c JOIN findings f USING (ledger_entry)
+   WHERE f.passage_sha256 IS NOT NULL AND (EXISTS (SELECT 1 FROM events e WHERE e.sha256 = f.passage_sha256
+       AND e.source_key = (SELECT source_key FROM events WHERE id = $id) AND e.observer = $observer AND e.id < $id)
+     OR EXISTS (${captureWithDocument('f.passage_sha256', '(SELECT page FROM events WHERE id = $id)')}
+       AND p.ledger_entry < own.ledger_entry AND p.observer IS NULL))
+   ORDER BY f.ledger_entry`,
+  ({ id, passage }) => ({ id, passage: JSON.parse(passage) as ObjectPassage }),
+);
 
 /** Returns the versions that an event tells apart, in which a passage is looked for: of a drawn page, the documents if it quotes one. */
 export function versionsOfPassage(
@@ -194,16 +192,15 @@ export function versionsOfPassage(
   { sha256: quoted }: Pick<Passage, 'sha256'>,
   { id, page, sha256, previous_sha256 }: Event,
 ): Pick<Event, 'sha256' | 'previous_sha256'> {
-  const sql = `SELECT own.record ->> 'document' AS sha256, (SELECT p.record ->> 'document' FROM events e
-      JOIN page_captures p ON p.id = e.page WHERE e.sha256 = $previous_sha256 AND e.source_key = own.source_key
-        AND e.observer = '${BROWSER}' AND e.id < $id
-      ORDER BY e.id DESC LIMIT 1) AS previous_sha256
-    FROM page_captures own WHERE own.id = $page AND EXISTS (${captureWithDocument('$quoted', '$page')})`;
-  const documents = one<Pick<Event, 'sha256' | 'previous_sha256'>>(database, sql, {
-    id,
-    page,
-    previous_sha256,
-    quoted,
-  });
-  return documents ?? { sha256, previous_sha256 };
+  return documentsOf(database, { id, page, previous_sha256, quoted }) ?? { sha256, previous_sha256 };
 }
+
+const documentsOf = selectOne<
+  Pick<Event, 'sha256' | 'previous_sha256'>,
+  [values: Pick<Event, 'id' | 'page' | 'previous_sha256'> & { quoted: string | null }]
+>(`
+  SELECT own.record ->> 'document' AS sha256, (SELECT p.record ->> 'document' FROM events e
+    JOIN page_captures p ON p.id = e.page WHERE e.sha256 = $previous_sha256 AND e.source_key = own.source_key
+      AND e.observer = '${BROWSER}' AND e.id < $id
+    ORDER BY e.id DESC LIMIT 1) AS previous_sha256
+  FROM page_captures own WHERE own.id = $page AND EXISTS (${captureWithDocument('$quoted', '$page')})`);

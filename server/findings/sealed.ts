@@ -16,8 +16,18 @@ import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { appendEntry, archiveReadOnly, isReadOnly } from '../ledger/appendEntry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { all, count, insert, one, page, run, where } from '../store/sqlite/engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import {
+  change,
+  countOf,
+  inserts,
+  page,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValue,
+  where,
+} from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { OWNER, type Reader } from '../withholding/withholding.ts';
 import {
@@ -112,7 +122,7 @@ export async function revealFinding(store: Store, id: string): Promise<Finding> 
       at: store.instant(),
     });
     insertRevealed(database, { ...recorded, ledger_entry: seq, sealed_entry, salt });
-    run(database, 'DELETE FROM sealed_texts WHERE ledger_entry = ?', sealed_entry);
+    removeText(database, sealed_entry);
     return findingById(database, id) as Finding;
   });
 }
@@ -123,16 +133,14 @@ interface SealedRow {
   encrypted: string;
 }
 
-export function insertSealed(database: WriteDatabase, row: SealedRow): void {
-  insert(database, 'sealed_findings', 'ledger_entry, id, encrypted', { ...row });
-}
+export const insertSealed = inserts<SealedRow>('sealed_findings', 'ledger_entry, id, encrypted');
 
-function insertText(
-  database: WriteDatabase,
-  row: { ledger_entry: number; salt: string; record: string },
-): void {
-  insert(database, 'sealed_texts', 'ledger_entry, salt, record', row);
-}
+const insertText = inserts<{ ledger_entry: number; salt: string; record: string }>(
+  'sealed_texts',
+  'ledger_entry, salt, record',
+);
+
+const removeText = change<[sealedEntry: number]>('DELETE FROM sealed_texts WHERE ledger_entry = ?');
 
 /** A finding that was revealed, with its salt and the entry that sealed it. */
 type RevealedFinding = RecordedFinding & { ledger_entry: number; sealed_entry: number; salt: string };
@@ -141,18 +149,18 @@ export function insertRevealed(database: WriteDatabase, revealed: RevealedFindin
   const { ledger_entry, sealed_entry, salt, target } = revealed;
   const recorded = { ...recordOfFinding(revealed), ledger_entry };
   insertFinding(database, recorded, targetText(database, target) ?? target.id);
-  insert(database, 'revealed_findings', 'ledger_entry, sealed_entry, salt', {
-    ledger_entry,
-    sealed_entry,
-    salt,
-  });
+  insertReveal(database, { ledger_entry, sealed_entry, salt });
 }
 
+const insertReveal = inserts<Pick<RevealedFinding, 'ledger_entry' | 'sealed_entry' | 'salt'>>(
+  'revealed_findings',
+  'ledger_entry, sealed_entry, salt',
+);
+
 /** Returns the number of the entry that sealed a finding; undefined if it never was. */
-export function sealedEntryOf(database: ReadDatabase, id: string): number | undefined {
-  const sql = 'SELECT ledger_entry FROM sealed_findings WHERE id = ?';
-  return one<{ ledger_entry: number }>(database, sql, id)?.ledger_entry;
-}
+export const sealedEntryOf = selectValue<number, [id: string]>(
+  'SELECT ledger_entry FROM sealed_findings WHERE id = ?',
+);
 
 /** A finding that is sealed, with its record if it can be read here. */
 interface StoredSealed {
@@ -170,10 +178,9 @@ const SEALED = `sealed_findings s JOIN ledger l ON l.seq = s.ledger_entry
 const NOT_REVEALED = 'NOT EXISTS (SELECT 1 FROM revealed_findings r WHERE r.sealed_entry = s.ledger_entry)';
 const SEALED_COLUMNS = `s.id, s.ledger_entry, l.at, l.digest AS commitment, f.salt, f.record, ${TARGET_NAME}`;
 
-function sealedById(database: ReadDatabase, id: string): StoredSealed | undefined {
-  const sql = `SELECT ${SEALED_COLUMNS} FROM ${SEALED} WHERE s.id = ? AND ${NOT_REVEALED}`;
-  return one<StoredSealed>(database, sql, id);
-}
+const sealedById = selectOne<StoredSealed, [id: string]>(
+  `SELECT ${SEALED_COLUMNS} FROM ${SEALED} WHERE s.id = ? AND ${NOT_REVEALED}`,
+);
 
 /** @throws Problem `not_found`, `finding_not_sealed` */
 function requireSealed(database: ReadDatabase, id: string): StoredSealed {
@@ -239,9 +246,11 @@ const UNREADABLE = `sealed_findings s WHERE ${NOT_REVEALED}
   AND NOT EXISTS (SELECT 1 FROM sealed_texts f WHERE f.ledger_entry = s.ledger_entry)`;
 
 /** Returns how many sealed findings have a record that cannot be read here. */
-export function countUnreadable(database: ReadDatabase): number {
-  return count(database, UNREADABLE);
-}
+export const countUnreadable = countOf(UNREADABLE);
+
+const encryptedAfter = selectAll<SealedRow, [after: number, limit: number]>(`
+  SELECT s.ledger_entry, s.id, s.encrypted FROM ${UNREADABLE} AND s.ledger_entry > ?
+  ORDER BY s.ledger_entry LIMIT ?`);
 
 const DECRYPTED_AT_ONCE = 100;
 
@@ -254,9 +263,7 @@ export async function readEncrypted(
   decrypt: OwnerEncryption['decrypt'],
 ): Promise<number> {
   for (let after = 0; ; ) {
-    const sql = `SELECT s.ledger_entry, s.id, s.encrypted FROM ${UNREADABLE} AND s.ledger_entry > ?
-      ORDER BY s.ledger_entry LIMIT ?`;
-    const rows = all<SealedRow>(read, sql, after, DECRYPTED_AT_ONCE);
+    const rows = encryptedAfter(read, after, DECRYPTED_AT_ONCE);
     const last = rows.at(-1);
     if (last === undefined) return countUnreadable(read);
     after = last.ledger_entry;
@@ -301,6 +308,10 @@ interface SealedSubject {
   revealed_salt: string | null;
 }
 
+const sealedSubjects = selectEach<SealedSubject>(`
+  SELECT s.ledger_entry AS seq, s.id, l.subject, l.digest AS commitment, f.salt, f.record, r.salt AS revealed_salt
+  FROM ${SEALED} LEFT JOIN revealed_findings r ON r.sealed_entry = s.ledger_entry ORDER BY s.ledger_entry`);
+
 /**
  * Recomputes the commitments to sealed findings, for the verification of the ledger: from what was revealed, or from the
  * record in the owner's database. Where neither can be read, only the entry is there to check.
@@ -309,10 +320,7 @@ export const SEALED_SUBJECTS: readonly RecordedSubjects[] = [
   {
     types: ['finding.sealed'],
     *digests(database) {
-      const sql = `SELECT s.ledger_entry AS seq, s.id, l.subject, l.digest AS commitment, f.salt, f.record,
-          r.salt AS revealed_salt
-        FROM ${SEALED} LEFT JOIN revealed_findings r ON r.sealed_entry = s.ledger_entry ORDER BY s.ledger_entry`;
-      for (const row of statement<SealedSubject>(database, sql).iterate()) {
+      for (const row of sealedSubjects(database)) {
         const { seq, id, subject } = row;
         const digest = digestOf(database, row);
         if (digest === null || id !== subject)

@@ -13,7 +13,7 @@ import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { Log } from '../runtime/log.ts';
-import { inserts, run, selectOne, selectPage } from '../store/sqlite/engine/queries.ts';
+import { change, inserts, selectOne, selectPage } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { sameSecret } from './sessions.ts';
 
@@ -123,7 +123,7 @@ export class Pairings {
     if (last_used_at !== null && now - Date.parse(last_used_at) < USE_UPDATE_INTERVAL_MS) return;
     const at = this.#store.instant();
     this.#store
-      .write((database) => run(database, 'UPDATE paired_browsers SET last_used_at = ? WHERE id = ?', at, id))
+      .write((database) => setUsed(database, at, id))
       .catch((error: unknown) =>
         this.#log.warn(
           { error },
@@ -151,9 +151,7 @@ export class Pairings {
 
   /** Revokes a browser's token; it is invalid from now on. @throws Problem `not_found` */
   async revoke(id: string): Promise<void> {
-    const removed = await this.#store.write((database) =>
-      run(database, 'DELETE FROM paired_browsers WHERE id = ?', id),
-    );
+    const removed = await this.#store.write((database) => removeBrowser(database, id));
     if (removed === 0) noSuchBrowser();
   }
 }
@@ -191,3 +189,7 @@ const browsersPage = selectPage<PairedBrowser>({
   from: 'paired_browsers',
   order: 'number DESC',
 });
+
+const setUsed = change<[at: string, id: string]>('UPDATE paired_browsers SET last_used_at = ? WHERE id = ?');
+
+const removeBrowser = change<[id: string]>('DELETE FROM paired_browsers WHERE id = ?');

@@ -228,6 +228,6 @@ export function addArchivedFile(
   const room = roomInDraft(database, id, limits);
   if (room.files < 1 || file.bytes > room.bytes) return 'no_room';
   putDraftFile(database, id, file);
-  touchDraft(database, id, at);
+  touchDraft(database, { id, at });
   return 'added';
 }

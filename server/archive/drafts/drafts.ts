@@ -214,7 +214,7 @@ export class Drafts {
     const before = draftFile(database, id, file.path);
     putDraftFile(database, id, file);
     requireWithinLimits(database, id, this.limits);
-    touchDraft(database, id, this.#store.instant());
+    touchDraft(database, { id, at: this.#store.instant() });
     const { revision } = requireDraft(database, id);
     return { revision, replaced: before !== undefined && before.sha256 !== file.sha256 };
   }
@@ -281,7 +281,7 @@ export class Drafts {
         requireOpen(database, id);
         applyFilesChange(database, id, change);
         requireWithinLimits(database, id, this.limits);
-        touchDraft(database, id, this.#store.instant());
+        touchDraft(database, { id, at: this.#store.instant() });
       });
       await this.#deleteUnused(id);
     });

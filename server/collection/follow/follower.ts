@@ -308,7 +308,7 @@ function watchFound(
   { link, parent }: { link: FoundLinkRow; parent: SourceRow },
   { allowPrivate, nextCheck }: { allowPrivate: boolean; nextCheck: string },
 ): 'added' | 'already' {
-  setFoundState(database, link.id, 'added');
+  setFoundState(database, { id: link.id, state: 'added' });
   // What a page behind a login links to may need the login, too, if it is at its site.
   const login = parent.profile === null ? undefined : profileById(database, parent.profile);
   const profile = login && isOfSite(new URL(link.url), login.site) ? login.id : null;
@@ -381,7 +381,7 @@ export function refuseFound(store: Store, chosen: ChosenLinks): Promise<{ refuse
     for (const id of idsOf({ read: database }, chosen)) {
       const link = waitingLink(database, id);
       if (!link) continue;
-      setFoundState(database, id, 'refused');
+      setFoundState(database, { id, state: 'refused' });
       // Addresses beyond the limit are offered after the next check.
       forgetFollowRun(database, link.source_key);
       refused += 1;

@@ -267,7 +267,7 @@ export class ProfileSession implements LoginCookies {
     const content = unseal(key, row.id, current.sealed);
     for (const cookie of this.#set)
       content.cookies = withCookie(content.cookies, cookie, clock.now(), MAX_PROFILE_COOKIES);
-    updateContent(database, row.id, seal(key, row.id, content));
+    updateContent(database, { id: row.id, ...seal(key, row.id, content) });
   }
 }
 

@@ -86,7 +86,7 @@ export function recordRetrieval(
       const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
       if (attempt.title && source.state === 'new' && attempt.outcome?.kind === 'object')
         nameAfterPage(database, source, { sha256: retrieval.sha256, title: attempt.title }, store.instant());
-      if (attempt.dueAt) updateNextCheck(database, source.key, attempt.dueAt(source));
+      if (attempt.dueAt) updateNextCheck(database, { key: source.key, next_check_at: attempt.dueAt(source) });
       const isNewVersion =
         attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
       return { retrieval: id, events, isNewVersion };

@@ -396,7 +396,7 @@ class Round {
   async #postpone(source: SourceRow, until: number): Promise<void> {
     await this.#services.store.write((database) => {
       const current = sourceByKey(database, source.key) ?? source;
-      updateNextCheck(database, source.key, this.#dueAt(current, until));
+      updateNextCheck(database, { key: source.key, next_check_at: this.#dueAt(current, until) });
     });
   }
 }

@@ -219,7 +219,7 @@ export class Scheduler {
 
   #setNextChecks(times: readonly { key: number; at: string }[]): Promise<void> {
     return this.#services.store.write((database) => {
-      for (const { key, at } of times) updateNextCheck(database, key, at);
+      for (const { key, at } of times) updateNextCheck(database, { key, next_check_at: at });
     });
   }
 

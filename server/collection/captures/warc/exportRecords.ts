@@ -142,7 +142,8 @@ async function responseRecord(
     return undefined;
   }
   const record = common(source, row, isResource ? 'resource' : 'response');
-  insertWrittenObject(database, sha256, {
+  insertWrittenObject(database, {
+    sha256,
     retrieval: row.id,
     record: record.id,
     url: targetOf(row),

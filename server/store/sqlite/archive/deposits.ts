@@ -16,7 +16,7 @@ import {
   selectPage,
   selectValue,
   selectValues,
-  update,
+  updates,
 } from '../engine/queries.ts';
 
 /** What the ledger records of packs that were published in repositories. */
@@ -140,8 +140,9 @@ export function changeDeposit(
   changes: Partial<DepositRow> & { updated_at: string },
 ): void {
   const row = depositById(database, id);
-  if (row) update(database, 'deposits', { key: 'id', columns: CHANGING }, { ...row, ...changes });
+  if (row) updateDeposit(database, { ...row, ...changes });
 }
+const updateDeposit = updates<DepositRow>('deposits', { key: 'id', columns: CHANGING });
 
 /** Returns the deposits that were running when the node ended, oldest first. */
 export const sendingDeposits = selectValues<string>(

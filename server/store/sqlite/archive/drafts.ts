@@ -1,5 +1,5 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, inserts, selectAll, selectOne, selectValue, upsert } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { change, countOf, inserts, selectAll, selectOne, selectValue, upserts } from '../engine/queries.ts';
 
 /** A draft of a pack. `record` and `form` are JSON. */
 export interface DraftRow {
@@ -38,12 +38,10 @@ export const draftById = selectOne<DraftRow, [id: string]>('SELECT * FROM drafts
 
 /** Returns the number of drafts that are not published, and the size of the files of all drafts. */
 export function draftTotals(database: ReadDatabase): { drafts: number; bytes: number } {
-  return statement<{ drafts: number; bytes: number }>(
-    database,
-    `SELECT (SELECT count(*) FROM drafts WHERE pack IS NULL) AS drafts,
-     (SELECT ifnull(sum(bytes), 0) FROM draft_files) AS bytes`,
-  ).get() as { drafts: number; bytes: number };
+  return { drafts: countDrafts(database), bytes: draftBytes(database) };
 }
+const countDrafts = countOf('drafts WHERE pack IS NULL');
+const draftBytes = selectValue<number>('SELECT sum(bytes) FROM draft_files', 0);
 
 export const insertDraft = inserts<Omit<DraftRow, 'pack'>>(
   'drafts',
@@ -58,9 +56,9 @@ export const updateDraft = change<
   revision = revision + 1 WHERE id = $id`);
 
 /** Counts a change of the files as a revision. */
-export function touchDraft(database: WriteDatabase, id: string, at: string): void {
-  statement(database, 'UPDATE drafts SET changed_at = ?, revision = revision + 1 WHERE id = ?').run(at, id);
-}
+export const touchDraft = change<[draft: { id: string; at: string }]>(
+  'UPDATE drafts SET changed_at = $at, revision = revision + 1 WHERE id = $id',
+);
 
 export const deleteDraft = change<[id: string]>('DELETE FROM drafts WHERE id = ?');
 
@@ -69,18 +67,20 @@ export function endDraft(
   database: WriteDatabase,
   { id, pack, at, kept }: { id: string; pack: string; at: string; kept: number },
 ): void {
-  statement(
-    database,
-    `UPDATE drafts SET pack = ?, record = '{}', form = NULL, changed_at = ? WHERE id = ?`,
-  ).run(pack, at, id);
-  statement(database, 'DELETE FROM draft_files WHERE draft = ?').run(id);
-  statement(database, 'DELETE FROM draft_parts WHERE draft = ?').run(id);
-  statement(
-    database,
-    `DELETE FROM drafts WHERE id IN
-     (SELECT id FROM drafts WHERE pack IS NOT NULL ORDER BY changed_at DESC, id LIMIT -1 OFFSET ?)`,
-  ).run(kept);
+  setPack(database, { id, pack, at });
+  deleteFiles(database, id);
+  deleteParts(database, id);
+  deleteEnded(database, kept);
 }
+
+const setPack = change<[draft: { id: string; pack: string; at: string }]>(
+  "UPDATE drafts SET pack = $pack, record = '{}', form = NULL, changed_at = $at WHERE id = $id",
+);
+const deleteFiles = change<[draft: string]>('DELETE FROM draft_files WHERE draft = ?');
+const deleteParts = change<[draft: string]>('DELETE FROM draft_parts WHERE draft = ?');
+const deleteEnded = change<[kept: number]>(`
+  DELETE FROM drafts WHERE id IN
+  (SELECT id FROM drafts WHERE pack IS NOT NULL ORDER BY changed_at DESC, id LIMIT -1 OFFSET ?)`);
 
 /** Returns the files of a draft by path. */
 export const draftFiles = selectAll<DraftFileRow, [draft: string]>(
@@ -94,9 +94,12 @@ export const draftFile = selectOne<DraftFileRow, [draft: string, path: string]>(
 
 /** Adds a file to a draft, in place of the one at its path. */
 export function putDraftFile(database: WriteDatabase, draft: string, file: DraftFileRow): void {
-  const shape = { key: 'draft, path', columns: 'sha256, bytes, media_type' };
-  upsert(database, 'draft_files', shape, { draft, ...file });
+  putFile(database, { draft, ...file });
 }
+const putFile = upserts<DraftFileRow & { draft: string }>('draft_files', {
+  key: 'draft, path',
+  columns: 'sha256, bytes, media_type',
+});
 
 export const deleteDraftFile = change<[draft: string, path: string]>(
   'DELETE FROM draft_files WHERE draft = ? AND path = ?',
@@ -126,9 +129,10 @@ interface DraftPartRow {
   piece: string | null;
 }
 
-export function putDraftPart(database: WriteDatabase, row: DraftPartRow): void {
-  upsert(database, 'draft_parts', { key: 'draft, revision, position', columns: 'pack, piece' }, row);
-}
+export const putDraftPart = upserts<DraftPartRow>('draft_parts', {
+  key: 'draft, revision, position',
+  columns: 'pack, piece',
+});
 
 export const draftPart = selectOne<
   Pick<DraftPartRow, 'pack' | 'piece'>,

@@ -1,5 +1,5 @@
-import { type ReadDatabase, statement } from '../engine/open.ts';
-import { count, selectOne, selectValue } from '../engine/queries.ts';
+import type { ReadDatabase } from '../engine/open.ts';
+import { countOf, selectAll, selectOne, selectValue } from '../engine/queries.ts';
 import { entryAt, lastEntry } from '../node/ledger.ts';
 
 export interface AddedPack {
@@ -21,24 +21,20 @@ export function packsWithValue(
   filter: 'license' | 'node',
   value: string,
 ): IndexedSet {
-  return indexedSet(
-    statement<IndexedValue>(
-      database,
-      'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ? AND packs > 0',
-    ).all(filter, value),
-  );
+  return indexedSet(valuesOf(database, filter, value));
 }
+
+const valuesOf = selectAll<IndexedValue, [filter: string, value: string]>(
+  'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ? AND packs > 0',
+);
 
 /** Returns the packs with a subject. Each is indexed below exactly one root of the tree. */
 export function packsWithSubject(database: ReadDatabase): IndexedSet {
-  return indexedSet(
-    statement<IndexedValue>(
-      database,
-      `SELECT id, packs FROM pack_filter_values
-       WHERE filter = 'node' AND instr(value, '/') = 0 AND packs > 0`,
-    ).all(),
-  );
+  return indexedSet(subjectRoots(database));
 }
+
+const subjectRoots = selectAll<IndexedValue>(`
+  SELECT id, packs FROM pack_filter_values WHERE filter = 'node' AND instr(value, '/') = 0 AND packs > 0`);
 
 interface IndexedValue {
   id: number;
@@ -77,27 +73,32 @@ export function packsAddedFrom(
   limit: number,
   set: IndexedSet | undefined,
 ): AddedPack[] {
-  if (set === undefined) {
-    return statement<AddedPack>(database, withDeposits(`${ADDED} ${IN_ORDER}`)).all({ entry, limit });
-  }
-  return statement<AddedPack>(database, set.packs <= FEW ? ADDED_IN_FEW : ADDED_IN_MANY).all({
-    entry,
-    limit,
-    values: JSON.stringify(set.values),
-  });
+  if (set === undefined) return addedFrom(database, { entry, limit });
+  const added = set.packs <= FEW ? addedInFew : addedInMany;
+  return added(database, { entry, limit, values: JSON.stringify(set.values) });
 }
 
-const ADDED_IN_FEW = withDeposits(`${ADDED} AND p.ledger_entry IN (
+const addedFrom = selectAll<AddedPack, [place: { entry: number; limit: number }]>(
+  withDeposits(`${ADDED} ${IN_ORDER}`),
+);
+
+type OfSet = [place: { entry: number; limit: number; values: string }];
+
+const addedInFew = selectAll<AddedPack, OfSet>(
+  withDeposits(`${ADDED} AND p.ledger_entry IN (
   SELECT f.pack FROM pack_filters f WHERE ${IS_VALUE}
   UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
     JOIN packs n ON n.supersedes = o.id WHERE ${IS_VALUE}
   UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
-    JOIN packs n ON n.replicates = o.id WHERE ${IS_VALUE}) ${IN_ORDER}`);
+    JOIN packs n ON n.replicates = o.id WHERE ${IS_VALUE}) ${IN_ORDER}`),
+);
 
-const ADDED_IN_MANY = withDeposits(`${ADDED} AND (
+const addedInMany = selectAll<AddedPack, OfSet>(
+  withDeposits(`${ADDED} AND (
   EXISTS (SELECT 1 FROM pack_filters f WHERE ${IS_VALUE} AND f.pack = p.ledger_entry)
   OR EXISTS (SELECT 1 FROM packs o CROSS JOIN pack_filters f
-    WHERE o.id IN (p.supersedes, p.replicates) AND ${IS_VALUE} AND f.pack = o.ledger_entry)) ${IN_ORDER}`);
+    WHERE o.id IN (p.supersedes, p.replicates) AND ${IS_VALUE} AND f.pack = o.ledger_entry)) ${IN_ORDER}`),
+);
 
 /** The last entry that changed what is said of a pack: its own, that of a deposit, or of one that supersedes or replicates it. */
 export function lastChangeOf(database: ReadDatabase, id: string): number | undefined {
@@ -144,34 +145,26 @@ interface SitemapItem {
 }
 
 /** Packs that are parts of sets are left out. */
-const TABLES = {
-  packs: '(SELECT * FROM packs INDEXED BY packs_that_are_no_parts WHERE part_of IS NULL)',
-  studies: 'studies',
-} as const;
-export type SitemapKind = keyof typeof TABLES;
+const PACKS = '(SELECT * FROM packs INDEXED BY packs_that_are_no_parts WHERE part_of IS NULL)';
+
+export type SitemapKind = 'packs' | 'studies';
 
 export function countItems(database: ReadDatabase, kind: SitemapKind): number {
-  return count(database, TABLES[kind]);
+  return COUNTS[kind](database);
 }
+
+const COUNTS = { packs: countOf(PACKS), studies: countOf('studies') };
 
 /** Returns the ledger entry of the item at this place in the order of the ledger, counted from 0. */
 export function entryAtPlace(database: ReadDatabase, kind: SitemapKind, place: number): number | undefined {
-  return statement<{ entry: number }>(
-    database,
-    `SELECT ledger_entry AS entry FROM ${TABLES[kind]} ORDER BY ledger_entry LIMIT 1 OFFSET ?`,
-  ).get(place)?.entry;
+  return ENTRIES[kind](database, place);
 }
 
-/** The last entry that changed the page: of the pack, its deposit, one that supersedes or replicates it, or the study's status. */
-const LAST_CHANGES: Record<SitemapKind, string> = {
-  packs: `max(i.ledger_entry,
-    coalesce((SELECT max(ledger_entry) FROM packs WHERE supersedes = i.id), 0),
-    coalesce((SELECT max(ledger_entry) FROM packs WHERE replicates = i.id), 0),
-    coalesce((SELECT max(ledger_entry) FROM pack_deposits WHERE pack = i.id), 0))`,
-  studies: `max(i.ledger_entry,
-    coalesce((SELECT max(ledger_entry) FROM study_statuses WHERE study = i.id), 0),
-    coalesce((SELECT max(ledger_entry) FROM packs WHERE study = i.id), 0))`,
-};
+const entryOf = (table: string) =>
+  selectValue<number, [place: number]>(
+    `SELECT ledger_entry FROM ${table} ORDER BY ledger_entry LIMIT 1 OFFSET ?`,
+  );
+const ENTRIES = { packs: entryOf(PACKS), studies: entryOf('studies') };
 
 /** Returns the items from this entry on, in the order of the ledger. */
 export function sitemapItems(
@@ -179,10 +172,27 @@ export function sitemapItems(
   kind: SitemapKind,
   { from, limit }: { from: number; limit: number },
 ): SitemapItem[] {
-  return statement<SitemapItem>(
-    database,
-    `SELECT i.ledger_entry AS entry, i.id, l.at FROM ${TABLES[kind]} i
-     JOIN ledger l ON l.seq = ${LAST_CHANGES[kind]}
-     WHERE i.ledger_entry >= ? ORDER BY i.ledger_entry LIMIT ?`,
-  ).all(from, limit);
+  return ITEMS[kind](database, from, limit);
 }
+
+/** @param lastChange the last entry that changed the page: of the pack, its deposit, one that supersedes or replicates it, or the study's status */
+const itemsOf = (table: string, lastChange: string) =>
+  selectAll<SitemapItem, [from: number, limit: number]>(
+    `SELECT i.ledger_entry AS entry, i.id, l.at FROM ${table} i JOIN ledger l ON l.seq = ${lastChange}
+     WHERE i.ledger_entry >= ? ORDER BY i.ledger_entry LIMIT ?`,
+  );
+const ITEMS = {
+  packs: itemsOf(
+    PACKS,
+    `max(i.ledger_entry,
+      coalesce((SELECT max(ledger_entry) FROM packs WHERE supersedes = i.id), 0),
+      coalesce((SELECT max(ledger_entry) FROM packs WHERE replicates = i.id), 0),
+      coalesce((SELECT max(ledger_entry) FROM pack_deposits WHERE pack = i.id), 0))`,
+  ),
+  studies: itemsOf(
+    'studies',
+    `max(i.ledger_entry,
+      coalesce((SELECT max(ledger_entry) FROM study_statuses WHERE study = i.id), 0),
+      coalesce((SELECT max(ledger_entry) FROM packs WHERE study = i.id), 0))`,
+  ),
+};

@@ -1,5 +1,5 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, count, hasRow, insert } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { all, change, count, countOf, hasRow, inserts, selectAll, selectOne } from '../engine/queries.ts';
 
 /** The filters of a list of packs. Each matches an exact value. */
 export type PackFilterName =
@@ -21,19 +21,20 @@ export interface PackFilter {
 
 /** Indexes a pack under a filter value. Does nothing if it is indexed already. */
 export function addPackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
-  const add = statement(
-    database,
-    `INSERT INTO pack_filters (value, pack)
-     SELECT id, ? FROM pack_filter_values WHERE filter = ? AND value = ? ON CONFLICT DO NOTHING`,
-  );
+  const row = { pack, filter, value };
   // Most values exist already, so a new one is inserted only if nothing was found.
-  if (add.run(pack, filter, value).changes > 0) return;
-  statement(
-    database,
-    'INSERT INTO pack_filter_values (filter, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  ).run(filter, value);
-  add.run(pack, filter, value);
+  if (addToValue(database, row) > 0) return;
+  insertValue(database, row);
+  addToValue(database, row);
 }
+
+const addToValue = change<[row: PackFilter & { pack: number }]>(`
+  INSERT INTO pack_filters (value, pack)
+  SELECT id, $pack FROM pack_filter_values WHERE filter = $filter AND value = $value ON CONFLICT DO NOTHING`);
+
+const insertValue = change<[row: PackFilter]>(
+  'INSERT INTO pack_filter_values (filter, value) VALUES ($filter, $value) ON CONFLICT DO NOTHING',
+);
 
 export const removePackFilter = change<[values: PackFilter & { pack: number }]>(
   `DELETE FROM pack_filters WHERE pack = $pack AND value = (SELECT id FROM pack_filter_values WHERE filter = $filter AND value = $value)`,
@@ -41,12 +42,12 @@ export const removePackFilter = change<[values: PackFilter & { pack: number }]>(
 
 /** Returns the number of packs for each value of a filter. */
 export function packCounts(database: ReadDatabase, filter: PackFilterName): Map<string, number> {
-  const rows = statement<{ value: string; packs: number }>(
-    database,
-    'SELECT value, packs FROM pack_filter_values WHERE filter = ? AND packs > 0',
-  ).all(filter);
-  return new Map(rows.map(({ value, packs }) => [value, packs]));
+  return new Map(countsOf(database, filter).map(({ value, packs }) => [value, packs]));
 }
+
+const countsOf = selectAll<{ value: string; packs: number }, [filter: PackFilterName]>(
+  'SELECT value, packs FROM pack_filter_values WHERE filter = ? AND packs > 0',
+);
 
 interface SearchedPackText {
   title: string;
@@ -60,9 +61,13 @@ interface SearchedPackText {
 
 /** Adds a pack's text to the search index. */
 export function indexPackText(database: WriteDatabase, pack: number, text: SearchedPackText): void {
-  const columns = 'rowid, title, summary, authors, keywords, method, results, identity';
-  insert(database, 'packs_search', columns, { rowid: pack, ...text });
+  insertText(database, { rowid: pack, ...text });
 }
+
+const insertText = inserts<SearchedPackText & { rowid: number }>(
+  'packs_search',
+  'rowid, title, summary, authors, keywords, method, results, identity',
+);
 
 export type PackOrder = 'received' | 'title' | 'replications';
 
@@ -115,13 +120,15 @@ export function selectPacks(
   const { total } = found;
   const { withParts = false } = selection;
   // If every pack matches, the filters can be dropped.
-  const sets = total > MANY && total === countOf(database, [], withParts) ? [] : found.sets;
+  const sets = total > MANY && total === countIn(database, [], withParts) ? [] : found.sets;
   if (total <= selection.offset) return { entries: [], total };
   const sql =
     selection.order === 'received' && sets.length > 0
       ? pageByEntry(sets, selection)
       : pageByOrder(sets, selection, total);
-  const entries = statement<{ entry: number }>(database, sql).all(
+  const entries = all<{ entry: number }>(
+    database,
+    sql,
     ...sets.map(({ value }) => value),
     selection.limit,
     selection.offset,
@@ -136,10 +143,7 @@ function setsOf(
 ): { sets: PackSet[]; total: number } | undefined {
   const values: { id: number; packs: number }[] = [];
   for (const { filter, value } of filters) {
-    const row = statement<{ id: number; packs: number }>(
-      database,
-      'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ?',
-    ).get(filter, value);
+    const row = indexedValue(database, filter, value);
     if (row === undefined || row.packs === 0) return undefined;
     values.push(row);
   }
@@ -155,20 +159,26 @@ function setsOf(
   }
   const [only] = values;
   const isCounted = sets.length === 1 && only !== undefined && (withParts || !hasParts(database));
-  const total = isCounted ? only.packs : countOf(database, sets, withParts);
+  const total = isCounted ? only.packs : countIn(database, sets, withParts);
   return { sets, total };
 }
 
-function countOf(database: ReadDatabase, sets: readonly PackSet[], withParts: boolean): number {
+const indexedValue = selectOne<{ id: number; packs: number }, [filter: PackFilterName, value: string]>(
+  'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ?',
+);
+
+function countIn(database: ReadDatabase, sets: readonly PackSet[], withParts: boolean): number {
   if (sets.length > 0)
     return count(
       database,
       `(${intersection(sets, withParts)} ORDER BY 1)`,
       ...sets.map(({ value }) => value),
     );
-  return count(database, 'packs') - (withParts ? 0 : count(database, 'packs WHERE part_of IS NOT NULL'));
+  return countPacks(database) - (withParts ? 0 : countParts(database));
 }
 
+const countPacks = countOf('packs');
+const countParts = countOf('packs WHERE part_of IS NOT NULL');
 const hasParts = hasRow('SELECT 1 FROM packs WHERE part_of IS NOT NULL LIMIT 1');
 
 /** With an ORDER BY at its end, SQLite intersects ordered sets by merging them, which stops at the limit. */

@@ -1,15 +1,7 @@
 import type { PackFile } from '../../../../shared/archive/pack.ts';
 import type { FlagReason, License, Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import {
-  change,
-  insert,
-  inserts,
-  selectAll,
-  selectEach,
-  selectOne,
-  selectValues,
-} from '../engine/queries.ts';
+import { change, inserts, selectAll, selectEach, selectOne, selectValues } from '../engine/queries.ts';
 
 /** The row of a pack, without its record. `ledger_entry` is its key. */
 export interface PackRow {
@@ -49,12 +41,20 @@ const NEW_PACK_COLUMNS = `ledger_entry, id, digest, title_key, outcome, tag, stu
 export const insertPack = inserts<NewPackRow>('packs', NEW_PACK_COLUMNS);
 
 export function insertPackRecord(database: WriteDatabase, entry: number, record: string): void {
-  insert(database, 'pack_records', 'ledger_entry, record', { ledger_entry: entry, record });
+  insertRecord(database, { ledger_entry: entry, record });
 }
+const insertRecord = inserts<{ ledger_entry: number; record: string }>(
+  'pack_records',
+  'ledger_entry, record',
+);
 
 export function insertPackFile(database: WriteDatabase, pack: number, file: PackFile): void {
-  insert(database, 'pack_files', 'pack, path, sha256, bytes, media_type', { pack, ...file });
+  insertFile(database, { pack, ...file });
 }
+const insertFile = inserts<PackFile & { pack: number }>(
+  'pack_files',
+  'pack, path, sha256, bytes, media_type',
+);
 
 /** Increments the number of replications of a pack. */
 export const countReplication = change<[original: string]>(

@@ -3,7 +3,6 @@ import {
   change,
   hasRow,
   inserts,
-  run,
   selectAll,
   selectOne,
   selectValue,
@@ -20,6 +19,9 @@ interface SetRow {
 }
 
 const insertRow = inserts<SetRow>('sets', 'ledger_entry, files, packs, bytes');
+const insertParts = change<[manifest: number, packs: readonly string[]]>(
+  'INSERT OR IGNORE INTO set_parts (part, manifest) SELECT value, ? FROM json_each(?)',
+);
 
 /**
  * Inserts what a manifest says of its set: its size, and its parts. Those that do not say so themselves become parts of it
@@ -35,12 +37,7 @@ export function insertSet(
   { count: files, bytes, packs, joined }: SetContents,
 ): number[] {
   insertRow(database, { ledger_entry, files, packs: packs.length, bytes });
-  run(
-    database,
-    'INSERT OR IGNORE INTO set_parts (part, manifest) SELECT value, ? FROM json_each(?)',
-    ledger_entry,
-    JSON.stringify(packs),
-  );
+  insertParts(database, ledger_entry, packs);
   joinFiles(database, joined);
   return takeIntoSet(database, { id, manifest: ledger_entry });
 }
@@ -61,13 +58,12 @@ export type JoinedPart = readonly [file: string, part: string];
 export function joinFiles(database: WriteDatabase, joined: readonly JoinedPart[]): void {
   if (joined.length === 0) return;
   const pairs = JSON.stringify(joined);
-  run(
-    database,
-    'INSERT OR IGNORE INTO joined_files SELECT value ->> 0, value ->> 1 FROM json_each(?)',
-    pairs,
-  );
+  insertJoined(database, pairs);
   coverJoined(database, pairs);
 }
+const insertJoined = change<[pairs: string]>(
+  'INSERT OR IGNORE INTO joined_files SELECT value ->> 0, value ->> 1 FROM json_each(?)',
+);
 
 /** Returns the digests of the parts in which a set has a file; none for a file that no set has in parts. */
 export const partsOfJoined = selectValues<string, [sha256: string]>(

@@ -1,16 +1,16 @@
 import type { ArchiveNode, StudyStatus } from '../../../../shared/archive/study.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import type { Slice } from '../../../../shared/values/list.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
-  count,
+  change,
   countOf,
-  insert,
   inserts,
   page,
   selectAll,
   selectEach,
   selectOne,
+  selectPage,
   where,
 } from '../engine/queries.ts';
 
@@ -36,19 +36,22 @@ export interface StatusRow {
 const COLUMNS = 'ledger_entry, id, title, question, description, node, status, created_at';
 
 export function insertStudy(database: WriteDatabase, study: StudyRow): void {
-  insert(database, 'studies', COLUMNS, study);
-  insert(database, 'studies_search', 'rowid, title, question, description, identity', {
-    ...study,
-    rowid: study.ledger_entry,
-    identity: study.id,
-  });
+  insertRow(database, study);
+  insertText(database, { ...study, rowid: study.ledger_entry, identity: study.id });
 }
+const insertRow = inserts<StudyRow>('studies', COLUMNS);
+const insertText = inserts<StudyRow & { rowid: number; identity: string }>(
+  'studies_search',
+  'rowid, title, question, description, identity',
+);
 
 /** Adds a status to a study's history and makes it the current one. */
 export function insertStatus(database: WriteDatabase, step: StatusRow): void {
-  insert(database, 'study_statuses', 'ledger_entry, study, status, note, at', step);
-  statement(database, 'UPDATE studies SET status = $status WHERE id = $study').run(step);
+  insertStep(database, step);
+  setStatus(database, step);
 }
+const insertStep = inserts<StatusRow>('study_statuses', 'ledger_entry, study, status, note, at');
+const setStatus = change<[StatusRow]>('UPDATE studies SET status = $status WHERE id = $study');
 
 export const studyById = selectOne<StudyRow, [id: string]>(`SELECT ${COLUMNS} FROM studies WHERE id = ?`);
 
@@ -115,15 +118,15 @@ export function relatingPacks(
   study: string,
   limit: number,
 ): { rows: { id: string; title: string }[]; total: number } {
-  const from = `packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
-    WHERE p.study = ? AND json_array_length(r.record, '$.related') > 0`;
-  const total = count(database, from, study);
-  const rows = statement<{ id: string; title: string }>(
-    database,
-    `SELECT p.id, r.record ->> '$.title' AS title FROM ${from} ORDER BY p.ledger_entry DESC LIMIT ?`,
-  ).all(study, limit);
+  const { items: rows, total } = relatingPage(database, { limit, offset: 0 }, study);
   return { rows, total };
 }
+const relatingPage = selectPage<{ id: string; title: string }, [study: string]>({
+  columns: "p.id, r.record ->> '$.title' AS title",
+  from: `packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+    WHERE p.study = ? AND json_array_length(r.record, '$.related') > 0`,
+  order: 'p.ledger_entry DESC',
+});
 
 interface StudySelection {
   status: StudyStatus | undefined;
@@ -165,17 +168,19 @@ const IN_SUBTREE = '(node = ? OR (node >= ? AND node < ?))';
 
 /** Returns the number of studies directly at each tree node that has any. */
 export function studyCountsByNode(database: ReadDatabase): Map<string, number> {
-  const rows = statement<{ node: string; studies: number }>(
-    database,
-    'SELECT node, count(*) AS studies FROM studies WHERE node IS NOT NULL GROUP BY node',
-  ).all();
-  return new Map(rows.map(({ node, studies }) => [node, studies]));
+  return new Map(countsByNode(database).map(({ node, studies }) => [node, studies]));
 }
+const countsByNode = selectAll<{ node: string; studies: number }>(
+  'SELECT node, count(*) AS studies FROM studies WHERE node IS NOT NULL GROUP BY node',
+);
 
 /** Returns the number of studies at a tree node and in its subtree. */
 export function countStudiesBelow(database: ReadDatabase, node: string): number {
-  return count(database, `studies WHERE node IS NOT NULL AND ${IN_SUBTREE}`, node, `${node}/`, `${node}0`);
+  return countInSubtree(database, node, `${node}/`, `${node}0`);
 }
+const countInSubtree = countOf<[node: string, from: string, until: string]>(
+  `studies WHERE node IS NOT NULL AND ${IN_SUBTREE}`,
+);
 
 const NODE_COLUMNS = 'path, title, description, created_at, ledger_entry FROM nodes';
 

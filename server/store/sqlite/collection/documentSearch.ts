@@ -2,12 +2,13 @@ import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open
 import {
   type Condition,
   change,
+  columnOf,
   run,
   selectAll,
   selectOne,
   selectValue,
   selectValues,
-  upsert,
+  upserts,
   where,
 } from '../engine/queries.ts';
 import { counter } from '../node/blobs.ts';
@@ -23,16 +24,19 @@ export function* indexText(
   { key, source_key, sha256 }: PendingText,
   document: { title: string; text: string } | undefined,
 ): Generator<void, void, void> {
-  statement(database, 'DELETE FROM document_text WHERE rowid = ?').run(key);
-  if (document && !isReleased(database, sha256))
-    statement(database, 'INSERT INTO document_text (rowid, title, text) VALUES (?, ?, ?)').run(
-      key,
-      document.title,
-      document.text,
-    );
+  deleteText(database, key);
+  if (document && !isReleased(database, sha256)) insertText(database, { key, ...document });
   yield;
-  statement(database, 'INSERT OR REPLACE INTO indexed_texts VALUES (?, ?, ?)').run(key, source_key, sha256);
+  putIndexed(database, { key, source_key, sha256 });
 }
+
+const deleteText = change<[key: number]>('DELETE FROM document_text WHERE rowid = ?');
+const insertText = change<[text: { key: number; title: string; text: string }]>(
+  'INSERT INTO document_text (rowid, title, text) VALUES ($key, $title, $text)',
+);
+const putIndexed = change<[text: PendingText]>(
+  'INSERT OR REPLACE INTO indexed_texts VALUES ($key, $source_key, $sha256)',
+);
 
 /**
  * Returns how often bytes were given up since everything of them was overwritten: their words may still be in the index, in
@@ -55,11 +59,13 @@ export const releasesAreClean = change<[releases: number]>(
  * (https://sqlite.org/fts5.html#the_merge_command)
  */
 export function mergeIndex(database: WriteDatabase, pages: number): boolean {
-  const changes = () => statement<number>(database, 'SELECT total_changes()').pluck().get() ?? 0;
-  const before = changes();
-  statement(database, "INSERT INTO document_text (document_text, rank) VALUES ('merge', ?)").run(pages);
-  return changes() - before < 2;
+  const before = totalChanges(database);
+  merge(database, pages);
+  return totalChanges(database) - before < 2;
 }
+
+const totalChanges = selectValue<number>('SELECT total_changes()', 0);
+const merge = change<[pages: number]>("INSERT INTO document_text (document_text, rank) VALUES ('merge', ?)");
 
 /** Free pages that are overwritten in one step. */
 const OVERWRITTEN_BYTES = 4_194_304;
@@ -106,9 +112,7 @@ export function searchTexts(
   scope: TextScope,
   { limit, offset }: { limit: number; offset: number },
 ): { hits: TextHit[]; total: number } {
-  const removed = new Set(
-    statement<number>(database, 'SELECT key FROM sources WHERE removed = 1').pluck().all(),
-  );
+  const removed = new Set(removedSources(database));
   const hits: TextHit[] = [];
   let total = 0;
   let source = 0;
@@ -178,11 +182,11 @@ function textKeys(
 ): number[] {
   const selected = where(match !== null && ['document_text MATCH ?', match], keys);
   const sql = `SELECT rowid FROM document_text ${selected.where} ORDER BY rowid ${order}`;
-  const found = statement<number>(database, sql)
-    .pluck()
-    .all(...selected.values);
+  const found = columnOf<number>(database, sql, ...selected.values);
   return forVisitors ? without(found, withheldTexts(database), order) : found;
 }
+
+const removedSources = selectValues<number>('SELECT key FROM sources WHERE removed = 1');
 
 function rangeOf(source: number): [number, number] {
   return [source * KEYS_PER_SOURCE, (source + 1) * KEYS_PER_SOURCE - 1];
@@ -301,10 +305,13 @@ export const derivedDocument = selectOne<Stored, [kind: DerivedKind, subject: st
 /** Inserts or replaces the derived document of a subject, unless bytes that it was derived from were given up meanwhile. */
 export function putDerivedDocument(database: WriteDatabase, document: DerivedDocumentRow): void {
   if (document.objects.some((sha256) => isReleased(database, sha256))) return;
-  const columns = 'objects, tool, tool_version, made_at, outcome, detail, title, content';
-  const row = { ...document, objects: JSON.stringify(document.objects) };
-  upsert(database, 'derived_documents', { key: 'kind, subject', columns }, row);
+  putDocument(database, { ...document, objects: JSON.stringify(document.objects) });
 }
+
+const putDocument = upserts<Stored>('derived_documents', {
+  key: 'kind, subject',
+  columns: 'objects, tool, tool_version, made_at, outcome, detail, title, content',
+});
 
 /** The keys of a source's texts are in a range of this size. */
 const KEYS_PER_SOURCE = 1_048_576;
@@ -331,9 +338,12 @@ const pendingVersions = selectAll<PendingText, [limit: number]>(
 
 /** Queues texts again, under the keys that they have in the index. */
 export function queueTexts(database: WriteDatabase, texts: readonly PendingText[]): void {
-  for (const text of texts)
-    statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES ($key, $source_key, $sha256)').run(text);
+  for (const text of texts) queueText(database, text);
 }
+
+const queueText = change<[text: PendingText]>(
+  'INSERT OR IGNORE INTO wanted_texts VALUES ($key, $source_key, $sha256)',
+);
 
 /** Removes a text from the queue. */
 export const dequeueText = change<[values: PendingText]>('DELETE FROM wanted_texts WHERE key = $key');
@@ -346,17 +356,21 @@ export function outdatedTexts(
   database: ReadDatabase,
   { after, limit, tools }: { after: number; limit: number; tools: readonly string[] },
 ): (PendingText & { isWanted: boolean })[] {
-  return statement<PendingText & { wanted: number }>(
-    database,
-    `SELECT i.key, i.source_key, i.sha256, (d.key IS NULL
-       OR d.tool || ' ' || d.tool_version NOT IN (SELECT value FROM json_each(?)))
-       AND NOT ${isReleasedSql('i.sha256')} AS wanted
-     FROM indexed_texts i LEFT JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
-     WHERE i.key > ? ORDER BY i.key LIMIT ?`,
-  )
-    .all(JSON.stringify(tools), after, limit)
-    .map(({ wanted, ...text }) => ({ ...text, isWanted: wanted === 1 }));
+  return indexedTexts(database, tools, after, limit);
 }
+
+const indexedTexts = selectAll<
+  PendingText & { wanted: number },
+  [tools: readonly string[], after: number, limit: number],
+  PendingText & { isWanted: boolean }
+>(
+  `SELECT i.key, i.source_key, i.sha256, (d.key IS NULL
+     OR d.tool || ' ' || d.tool_version NOT IN (SELECT value FROM json_each(?)))
+     AND NOT ${isReleasedSql('i.sha256')} AS wanted
+   FROM indexed_texts i LEFT JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
+   WHERE i.key > ? ORDER BY i.key LIMIT ?`,
+  ({ wanted, ...text }) => ({ ...text, isWanted: wanted === 1 }),
+);
 
 /** Returns a page of the sources after a key, with the current version if it is neither indexed nor queued. */
 export const sourcesWithoutText = selectAll<
@@ -373,10 +387,10 @@ export const sourcesWithoutText = selectAll<
 /** Queues a version of a source, unless it is queued. It must not be indexed. */
 export function queueVersion(database: WriteDatabase, sourceKey: number, sha256: string): void {
   const [from, to] = [sourceKey * KEYS_PER_SOURCE, (sourceKey + 1) * KEYS_PER_SOURCE - 1];
-  statement(
-    database,
-    `INSERT OR IGNORE INTO wanted_texts SELECT 1 + max(
-       coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN $from AND $to), $from),
-       coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN $from AND $to), $from)), $sourceKey, $sha256`,
-  ).run({ sourceKey, sha256, from, to });
+  queueNewText(database, { sourceKey, sha256, from, to });
 }
+
+const queueNewText = change<[values: { sourceKey: number; sha256: string; from: number; to: number }]>(`
+  INSERT OR IGNORE INTO wanted_texts SELECT 1 + max(
+    coalesce((SELECT max(key) FROM wanted_texts WHERE key BETWEEN $from AND $to), $from),
+    coalesce((SELECT max(key) FROM indexed_texts WHERE key BETWEEN $from AND $to), $from)), $sourceKey, $sha256`);

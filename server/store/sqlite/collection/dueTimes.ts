@@ -1,6 +1,15 @@
 import type { ActiveHours, Schedule } from '../../../../shared/collection/schedule.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, countOf, hasRow, insert, run, selectEach, selectValue, update } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  countOf,
+  hasRow,
+  inserts,
+  selectAll,
+  selectEach,
+  selectValue,
+  updates,
+} from '../engine/queries.ts';
 import { type SourceToCheck, WATCHED } from './sources.ts';
 
 /** The SQL condition for sources whose times only an interval decides. */
@@ -51,22 +60,27 @@ export type ScheduledSource = Schedule & SourceToCheck & { next_check_at: string
 
 /** Returns the active sources with a cron expression or active hours, of which none is due later than `until`. */
 export function scheduledSources(database: ReadDatabase, until: string | null = null): ScheduledSource[] {
-  return statement<Omit<ScheduledSource, 'active_hours'> & { active_hours: string | null }>(
-    database,
-    `SELECT key, url, next_check_at, every_minutes, every, time_zone, active_hours FROM sources
-     WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)
-       AND ($until IS NULL OR next_check_at <= $until)`,
-  )
-    .all({ until })
-    .map((row) => ({
-      ...row,
-      active_hours: row.active_hours === null ? null : (JSON.parse(row.active_hours) as ActiveHours),
-    }));
+  return scheduledUntil(database, { until });
 }
 
-export function updateNextCheck(database: WriteDatabase, key: number, at: string): void {
-  run(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?', at, key);
-}
+const scheduledUntil = selectAll<
+  Omit<ScheduledSource, 'active_hours'> & { active_hours: string | null },
+  [{ until: string | null }],
+  ScheduledSource
+>(
+  `SELECT key, url, next_check_at, every_minutes, every, time_zone, active_hours FROM sources
+   WHERE ${WATCHED} AND (every IS NOT NULL OR active_hours IS NOT NULL)
+     AND ($until IS NULL OR next_check_at <= $until)`,
+  (row) => ({
+    ...row,
+    active_hours: row.active_hours === null ? null : (JSON.parse(row.active_hours) as ActiveHours),
+  }),
+);
+
+export const updateNextCheck = updates<{ key: number; next_check_at: string }>('sources', {
+  key: 'key',
+  columns: 'next_check_at',
+});
 
 /** Reschedules the sources without their own interval: due one new interval (less jitter) after their last check. */
 export const rescheduleDefaults = change<[everyMinutes: number]>(`
@@ -96,12 +110,10 @@ interface RoundCounts {
   failed: number;
 }
 
-export function insertRound(
-  database: WriteDatabase,
-  round: { started_by: 'schedule' | 'owner'; started_at: string },
-): number {
-  return insert(database, 'rounds', 'started_by, started_at', round);
-}
+export const insertRound = inserts<{ started_by: 'schedule' | 'owner'; started_at: string }>(
+  'rounds',
+  'started_by, started_at',
+);
 
 /** Ends a round. A cancelled round is ended but not completed. */
 export function endRound(
@@ -109,10 +121,16 @@ export function endRound(
   id: number,
   round: RoundCounts & { ended_at: string; completed: boolean; observer_offline: boolean },
 ): void {
-  const columns = 'ended_at, completed, observer_offline, checked, unchanged, changed, failed';
   const [completed, observer_offline] = [Number(round.completed), Number(round.observer_offline)];
-  update(database, 'rounds', { key: 'id', columns }, { ...round, id, completed, observer_offline });
+  updateRound(database, { ...round, id, completed, observer_offline });
 }
+
+const updateRound = updates<
+  RoundCounts & { id: number; ended_at: string; completed: number; observer_offline: number }
+>('rounds', {
+  key: 'id',
+  columns: 'ended_at, completed, observer_offline, checked, unchanged, changed, failed',
+});
 
 /** Returns when the last round ended that was completed, checked at least one source and was not offline. */
 export const lastCompletedRound = selectValue<string>(`

@@ -3,17 +3,17 @@ import type { FollowRun, FoundLink, FoundState } from '../../../../shared/collec
 import type { Slice } from '../../../../shared/values/list.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
-  all,
   change,
+  columnOf,
   count,
   countOf,
   type Place,
   page,
-  run,
   selectAll,
   selectOne,
   selectValue,
-  upsert,
+  updates,
+  upserts,
   where,
 } from '../engine/queries.ts';
 import { parsePageLabel } from './retrievals.ts';
@@ -55,14 +55,18 @@ export const deleteFoundLink = change<[values: Pick<FoundLinkRow, 'source_key' |
 
 /** Deletes the addresses of a source that wait, and forgets that its newest version was read. */
 export function forgetWaitingLinks(database: WriteDatabase, sourceKey: number): void {
-  run(database, "DELETE FROM found_links WHERE source_key = ? AND state = 'waiting'", sourceKey);
+  deleteWaiting(database, sourceKey);
   forgetFollowRun(database, sourceKey);
 }
+const deleteWaiting = change<[sourceKey: number]>(
+  "DELETE FROM found_links WHERE source_key = ? AND state = 'waiting'",
+);
 
 /** Sets the state of an address in every source in which it was found. */
-export function setFoundState(database: WriteDatabase, id: string, state: FoundState): void {
-  run(database, 'UPDATE found_links SET state = ? WHERE id = ?', state, id);
-}
+export const setFoundState = updates<{ id: string; state: FoundState }>('found_links', {
+  key: 'id',
+  columns: 'state',
+});
 
 /** Returns where a waiting address was first found, or undefined if it does not wait. */
 export const waitingLink = selectOne<FoundLinkRow, [id: string]>(
@@ -79,7 +83,7 @@ export function waitingIds(
     source !== null && ['source_key = (SELECT key FROM sources WHERE id = ?)', source],
   );
   const sql = `SELECT id FROM found_links ${selected.where} GROUP BY id ORDER BY min(found_at), id LIMIT ?`;
-  return all<{ id: string }>(database, sql, ...selected.values, limit).map(({ id }) => id);
+  return columnOf<string>(database, sql, ...selected.values, limit);
 }
 
 /** Returns how many addresses wait or are watched, of a source or over all. */
@@ -148,10 +152,13 @@ export const followRun = selectOne<
 }));
 
 export function putFollowRun(database: WriteDatabase, run: FollowRunRow): void {
-  const columns = 'sha256, settings, is_index, at, listed, matched, complete, problem';
-  const row = { ...run, is_index: Number(run.is_index), complete: Number(run.complete) };
-  upsert(database, 'follow_runs', { key: 'source_key', columns }, row);
+  putRun(database, { ...run, is_index: Number(run.is_index), complete: Number(run.complete) });
 }
+
+const putRun = upserts<Omit<FollowRunRow, 'is_index' | 'complete'> & { is_index: number; complete: number }>(
+  'follow_runs',
+  { key: 'source_key', columns: 'sha256, settings, is_index, at, listed, matched, complete, problem' },
+);
 
 export const forgetFollowRun = change<[sourceKey: number]>('DELETE FROM follow_runs WHERE source_key = ?');
 

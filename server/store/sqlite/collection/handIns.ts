@@ -8,7 +8,7 @@ import { HANDED_IN, HANDED_IN_WORDS } from '../../../../shared/collection/handed
 import type { WithheldReason } from '../../../../shared/node/withheld.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import type { WriteDatabase } from '../engine/open.ts';
-import { run, selectEach, selectOne, selectPage, selectValue } from '../engine/queries.ts';
+import { inserts, selectEach, selectOne, selectPage, selectValue } from '../engine/queries.ts';
 
 /**
  * The condition that a retrieval was handed in. What a file claims of an address must not take the place of what this node
@@ -23,15 +23,18 @@ export function insertHandIn(
   { source_key, ledger_entry, ...handIn }: RecordedHandIn & { source_key: number; ledger_entry: number },
 ): void {
   const { parts, ...record } = handIn;
-  run(
-    database,
-    'INSERT INTO hand_ins (ledger_entry, source_key, record, parts) VALUES (?, ?, ?, ?)',
+  insertRow(database, {
     ledger_entry,
     source_key,
-    canonicalText(record),
-    canonicalText(parts),
-  );
+    record: canonicalText(record),
+    parts: canonicalText(parts),
+  });
 }
+
+const insertRow = inserts<Stored & { source_key: number }>(
+  'hand_ins',
+  'ledger_entry, source_key, record, parts',
+);
 
 interface Stored {
   ledger_entry: number;

@@ -2,8 +2,18 @@ import { BROWSER } from '../../../../shared/collection/event.ts';
 import type { ListedPage, PageCapture, RecordedPage } from '../../../../shared/collection/page.ts';
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { all, count, one, selectValue, where } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import {
+  all,
+  count,
+  inserts,
+  one,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValue,
+  where,
+} from '../engine/queries.ts';
 import { coverPage } from '../node/covered.ts';
 import { isWithheldForLoginSql } from '../node/withheld.ts';
 import { isHandedInSql } from './handIns.ts';
@@ -27,11 +37,7 @@ export function insertPage(
 ): void {
   const { requests, ...record } = page;
   const row = { ledger_entry, source_key, record: canonicalText(record), requests: canonicalText(requests) };
-  statement(
-    database,
-    `INSERT INTO page_captures (ledger_entry, source_key, record, requests)
-     VALUES ($ledger_entry, $source_key, $record, $requests)`,
-  ).run(row);
+  insertRow(database, row);
   coverPage(database, ledger_entry);
 }
 
@@ -40,27 +46,25 @@ export function recordOfPage({ record, requests }: Pick<PageRow, 'record' | 'req
   return { ...JSON.parse(record), requests: JSON.parse(requests) } as RecordedPage;
 }
 
-function captureOfRow(row: PageRow | undefined): PageCapture | undefined {
-  return row && { ...recordOfPage(row), ledger_entry: row.ledger_entry };
+function captureOfRow(row: PageRow): PageCapture {
+  return { ...recordOfPage(row), ledger_entry: row.ledger_entry };
 }
 
 const COLUMNS = 'ledger_entry, source_key, record, requests';
 
-export function pageById(database: ReadDatabase, id: string): PageCapture | undefined {
-  return captureOfRow(one<PageRow>(database, `SELECT ${COLUMNS} FROM page_captures WHERE id = ?`, id));
-}
+const insertRow = inserts<PageRow>('page_captures', COLUMNS);
+
+export const pageById = selectOne<PageRow, [id: string], PageCapture>(
+  `SELECT ${COLUMNS} FROM page_captures WHERE id = ?`,
+  captureOfRow,
+);
 
 /** Returns the newest page capture of a source that this node made itself. */
-export function newestPage(database: ReadDatabase, sourceKey: number): PageCapture | undefined {
-  return captureOfRow(
-    one<PageRow>(
-      database,
-      `SELECT ${COLUMNS} FROM page_captures INDEXED BY page_captures_by_source
-       WHERE source_key = ? AND observer IS NULL ORDER BY started_at DESC, ledger_entry DESC LIMIT 1`,
-      sourceKey,
-    ),
-  );
-}
+export const newestPage = selectOne<PageRow, [sourceKey: number], PageCapture>(
+  `SELECT ${COLUMNS} FROM page_captures INDEXED BY page_captures_by_source
+   WHERE source_key = ? AND observer IS NULL ORDER BY started_at DESC, ledger_entry DESC LIMIT 1`,
+  captureOfRow,
+);
 
 /** Returns the document of the first page capture that showed a text; undefined if the object is no text of a page. */
 export const documentWithText = selectValue<string, [sha256: string]>(`
@@ -75,14 +79,9 @@ export const pictureOfLastEvent = selectValue<string, [sourceKey: number]>(`
   WHERE source_key = ? AND observer = '${BROWSER}' AND original_observed_at IS NOT NULL ORDER BY e.id DESC LIMIT 1`);
 
 /** Returns the id of the newest page capture of a source, by any observer. */
-export function newestPageId(database: ReadDatabase, sourceKey: number): string | undefined {
-  return one<{ id: string }>(
-    database,
-    `SELECT id FROM page_captures INDEXED BY page_captures_by_source
-     WHERE source_key = ? ORDER BY started_at DESC, ledger_entry DESC LIMIT 1`,
-    sourceKey,
-  )?.id;
-}
+export const newestPageId = selectValue<string, [sourceKey: number]>(`
+  SELECT id FROM page_captures INDEXED BY page_captures_by_source
+  WHERE source_key = ? ORDER BY started_at DESC, ledger_entry DESC LIMIT 1`);
 
 /** Which page captures a list has: `before` is an instant or the id of one; `size` is that of the ledger, if it is given. */
 interface PageSelection {
@@ -128,13 +127,9 @@ function selected({ source, before, size }: PageSelection): ReturnType<typeof wh
 }
 
 /** Iterates over all page captures with the id of the source that their row names, in ledger order. */
-export function iteratePages(database: ReadDatabase): IterableIterator<PageRow & { source: string | null }> {
-  return statement<PageRow & { source: string | null }>(
-    database,
-    `SELECT p.ledger_entry, p.source_key, p.record, p.requests, s.id AS source
-     FROM page_captures p LEFT JOIN sources s ON s.key = p.source_key ORDER BY p.ledger_entry`,
-  ).iterate();
-}
+export const iteratePages = selectEach<PageRow & { source: string | null }>(`
+  SELECT p.ledger_entry, p.source_key, p.record, p.requests, s.id AS source
+  FROM page_captures p LEFT JOIN sources s ON s.key = p.source_key ORDER BY p.ledger_entry`);
 
 /** An answer that the archive holds: a part of a page, a version of a source, or a redirect or failure of one. */
 export interface HeldAnswer {
@@ -169,17 +164,7 @@ const ANSWER = `SELECT r.id, r.source_key, s.id AS source, r.url, r.final_url, r
 function fromStored(database: ReadDatabase, row: Stored): HeldAnswer {
   const { source_key, ...answer } = row;
   const full =
-    row.status === 304
-      ? one<Stored>(
-          database,
-          `${ANSWER} WHERE r.sha256 = ? AND r.source_key = ? AND r.id < ? AND r.status IS NOT 304
-             AND r.part_of IS NULL AND NOT ${isHandedInSql('r.observer')}
-           ORDER BY r.id DESC LIMIT 1`,
-          row.sha256,
-          source_key,
-          row.id,
-        )
-      : undefined;
+    row.status === 304 ? answerWithBody(database, { sha256: row.sha256, source_key, id: row.id }) : undefined;
   const { status, content_type, headers } = full ?? row;
   const request = row.request === null ? null : (JSON.parse(row.request) as SentRequest);
   return {
@@ -192,15 +177,21 @@ function fromStored(database: ReadDatabase, row: Stored): HeldAnswer {
   };
 }
 
+const answerWithBody = selectOne<Stored, [row: Pick<Stored, 'sha256' | 'source_key' | 'id'>]>(`
+  ${ANSWER} WHERE r.sha256 = $sha256 AND r.source_key = $source_key AND r.id < $id AND r.status IS NOT 304
+    AND r.part_of IS NULL AND NOT ${isHandedInSql('r.observer')}
+  ORDER BY r.id DESC LIMIT 1`);
+
+const answerById = selectOne<Stored, [id: number]>(`${ANSWER} WHERE r.id = ?`);
+
 /** Returns what a page was answered when it was captured, in order: first its document, then its parts. */
 export function partsOfPage(database: ReadDatabase, id: string): HeldAnswer[] {
-  return all<Stored>(
-    database,
-    `${ANSWER} WHERE r.id = (SELECT retrieval FROM page_captures WHERE id = $id)
-     UNION ALL SELECT * FROM (${ANSWER} WHERE r.part_of = $id AND r.status IS NOT NULL ORDER BY r.id)`,
-    { id },
-  ).map((row) => fromStored(database, row));
+  return answersOfPage(database, { id }).map((row) => fromStored(database, row));
 }
+
+const answersOfPage = selectAll<Stored, [{ id: string }]>(`
+  ${ANSWER} WHERE r.id = (SELECT retrieval FROM page_captures WHERE id = $id)
+  UNION ALL SELECT * FROM (${ANSWER} WHERE r.part_of = $id AND r.status IS NOT NULL ORDER BY r.id)`);
 
 /** Returns the part of a page with this address that is nearest in time, if it brought an object. */
 export function nearestPart(
@@ -209,9 +200,9 @@ export function nearestPart(
   at: number,
 ): { source: string; sha256: string; at: string } | undefined {
   const parameters = { url, at: new Date(at).toISOString() };
-  const found = NEAREST_PART.map((sql) =>
-    one<{ source: string; sha256: string; at: string }>(database, sql, parameters),
-  ).filter((part) => part !== undefined);
+  const found = NEAREST_PART.map((select) => select(database, parameters)).filter(
+    (part) => part !== undefined,
+  );
   return found.sort((left, right) => secondsOff(left.at, at) - secondsOff(right.at, at))[0];
 }
 
@@ -222,13 +213,14 @@ function secondsOff(moment: string, at: number): number {
 const NEAREST_PART = [
   ['<=', 'DESC'],
   ['>', 'ASC'],
-].map(
-  ([compared, order]) =>
+].map(([compared, order]) =>
+  selectOne<{ source: string; sha256: string; at: string }, [{ url: string; at: string }]>(
     `SELECT s.id AS source, r.sha256, coalesce(r.original_observed_at, r.observed_at) AS at
      FROM retrievals r INDEXED BY parts_by_url JOIN sources s ON s.key = r.source_key
      WHERE r.url = $url AND r.part_of IS NOT NULL AND r.status IS NOT NULL AND r.error IS NULL
        AND r.sha256 IS NOT NULL AND coalesce(r.original_observed_at, r.observed_at) ${compared} $at
      ORDER BY coalesce(r.original_observed_at, r.observed_at) ${order} LIMIT 1`,
+  ),
 );
 
 /** A request of a page that is drawn from the archive. */
@@ -273,8 +265,7 @@ export function answerNearest(database: ReadDatabase, asked: AskedAnswer): HeldA
   const conditions = asked.method === 'GET' ? [HAS_METHOD] : [`${HAS_METHOD} AND ${HAS_BODY}`, HAS_METHOD];
   for (const condition of conditions) {
     const found = nearest(database, asked, `${IS_ANSWER} AND ${condition}`);
-    if (found !== undefined)
-      return fromStored(database, one<Stored>(database, `${ANSWER} WHERE r.id = ?`, found) as Stored);
+    if (found !== undefined) return fromStored(database, answerById(database, found) as Stored);
   }
   return undefined;
 }

@@ -5,12 +5,11 @@ import {
   countOf,
   hasRow,
   inserts,
-  run,
   selectAll,
   selectOne,
   selectPage,
   selectValue,
-  update,
+  updates,
 } from '../engine/queries.ts';
 import { isReleasedSql, isWithheldSql } from '../node/withheld.ts';
 
@@ -58,92 +57,92 @@ export function replaceContent(
   content: SealedContent,
   replaced_at: string,
 ): void {
-  const columns = 'sealed, cookies, storage_items, expires_at, replaced_at';
-  update(database, 'profiles', { key: 'id', columns }, { ...content, id, replaced_at });
-  run(
-    database,
-    `UPDATE profiles SET version = version + 1, state = 'untried', expired_at = NULL, expired_reason = NULL,
-       expired_source = NULL WHERE id = ?`,
-    id,
-  );
-  run(database, 'UPDATE sources SET login_expired_at = NULL WHERE profile = ?', id);
+  setReplaced(database, { ...content, id, replaced_at });
+  setUntried(database, id);
+  forgetRefusals(database, id);
   // What the old login was told has not changed may have changed for the new one.
-  run(database, 'DELETE FROM validators WHERE source_key IN (SELECT key FROM sources WHERE profile = ?)', id);
+  forgetValidators(database, id);
 }
 
+const setReplaced = updates<SealedContent & { id: string; replaced_at: string }>('profiles', {
+  key: 'id',
+  columns: 'sealed, cookies, storage_items, expires_at, replaced_at',
+});
+const setUntried = change<[id: string]>(`
+  UPDATE profiles SET version = version + 1, state = 'untried', expired_at = NULL, expired_reason = NULL,
+    expired_source = NULL WHERE id = ?`);
+const forgetRefusals = change<[id: string]>('UPDATE sources SET login_expired_at = NULL WHERE profile = ?');
+const forgetValidators = change<[id: string]>(
+  'DELETE FROM validators WHERE source_key IN (SELECT key FROM sources WHERE profile = ?)',
+);
+
 /** Stores cookies that the site has set. */
-export function updateContent(database: WriteDatabase, id: string, content: SealedContent): void {
-  update(
-    database,
-    'profiles',
-    { key: 'id', columns: 'sealed, cookies, storage_items, expires_at' },
-    { ...content, id },
-  );
-}
+export const updateContent = updates<SealedContent & { id: string }>('profiles', {
+  key: 'id',
+  columns: 'sealed, cookies, storage_items, expires_at',
+});
 
 /** Deletes a profile. The sources that name it still need a login, and have none. */
 export function deleteProfile(database: WriteDatabase, id: string): boolean {
-  run(database, 'UPDATE sources SET profile = NULL, login_expired_at = NULL WHERE profile = ?', id);
-  return run(database, 'DELETE FROM profiles WHERE id = ?', id) > 0;
+  clearProfile(database, id);
+  return removeProfile(database, id) > 0;
 }
+
+const clearProfile = change<[id: string]>(
+  'UPDATE sources SET profile = NULL, login_expired_at = NULL WHERE profile = ?',
+);
+const removeProfile = change<[id: string]>('DELETE FROM profiles WHERE id = ?');
 
 export const markUnreadable = change<[id: string]>(
   "UPDATE profiles SET state = 'unreadable' WHERE id = ? AND state <> 'unreadable'",
 );
 
 /** Records that the site does not accept a profile for a source. The first source that notices it is named. */
-export function markExpired(
-  database: WriteDatabase,
-  { profile, source, reason, at }: { profile: string; source: number; reason: ExpiryReason; at: string },
-): void {
-  run(
-    database,
-    'UPDATE sources SET login_expired_at = coalesce(login_expired_at, ?) WHERE key = ? AND profile = ?',
-    at,
-    source,
-    profile,
-  );
-  run(
-    database,
-    `UPDATE profiles SET last_used_at = $at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE $reason END,
-       expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = $source) END,
-       expired_at = CASE state WHEN 'expired' THEN expired_at ELSE $at END, state = 'expired'
-     WHERE id = $profile AND EXISTS (SELECT 1 FROM sources WHERE key = $source AND profile = $profile)`,
-    { profile, source, reason, at },
-  );
+export function markExpired(database: WriteDatabase, expiry: Expiry): void {
+  noteRefusal(database, expiry);
+  setExpired(database, expiry);
 }
+
+interface Expiry {
+  profile: string;
+  source: number;
+  reason: ExpiryReason;
+  at: string;
+}
+
+const noteRefusal = change<[Expiry]>(`
+  UPDATE sources SET login_expired_at = coalesce(login_expired_at, $at) WHERE key = $source AND profile = $profile`);
+const setExpired = change<[Expiry]>(`
+  UPDATE profiles SET last_used_at = $at, expired_reason = CASE state WHEN 'expired' THEN expired_reason ELSE $reason END,
+    expired_source = CASE state WHEN 'expired' THEN expired_source ELSE (SELECT id FROM sources WHERE key = $source) END,
+    expired_at = CASE state WHEN 'expired' THEN expired_at ELSE $at END, state = 'expired'
+  WHERE id = $profile AND EXISTS (SELECT 1 FROM sources WHERE key = $source AND profile = $profile)`);
 
 /** Records that the site accepted a profile for a source. The profile works once it does for all its sources. */
 export function markWorking(
   database: WriteDatabase,
   { profile, source, at }: { profile: string; source: number; at: string },
 ): void {
-  run(
-    database,
-    'UPDATE sources SET login_expired_at = NULL WHERE key = ? AND login_expired_at IS NOT NULL',
-    source,
-  );
-  run(database, 'UPDATE profiles SET last_used_at = ? WHERE id = ?', at, profile);
-  run(
-    database,
-    `UPDATE profiles SET state = 'works', expired_at = NULL, expired_reason = NULL, expired_source = NULL
-     WHERE id = $profile AND state <> 'works' AND ${NONE_EXPIRED}`,
-    { profile },
-  );
+  forgetRefusal(database, source);
+  setUsed(database, at, profile);
+  setWorking(database, { profile });
 }
 
 const NONE_EXPIRED = `NOT EXISTS (SELECT 1 FROM sources
   WHERE sources.profile = $profile AND removed = 0 AND login_expired_at IS NOT NULL)`;
 
+const forgetRefusal = change<[source: number]>(
+  'UPDATE sources SET login_expired_at = NULL WHERE key = ? AND login_expired_at IS NOT NULL',
+);
+const setUsed = change<[at: string, id: string]>('UPDATE profiles SET last_used_at = ? WHERE id = ?');
+const setWorking = change<[{ profile: string }]>(`
+  UPDATE profiles SET state = 'works', expired_at = NULL, expired_reason = NULL, expired_source = NULL
+  WHERE id = $profile AND state <> 'works' AND ${NONE_EXPIRED}`);
+
 /** Ends the expiry of a profile if the sources that noticed it no longer name it: whether it works is unknown then. */
-export function forgetExpiry(database: WriteDatabase, profile: string): void {
-  run(
-    database,
-    `UPDATE profiles SET state = 'untried', expired_at = NULL, expired_reason = NULL, expired_source = NULL
-     WHERE id = $profile AND state = 'expired' AND ${NONE_EXPIRED}`,
-    { profile },
-  );
-}
+export const forgetExpiry = change<[{ profile: string }]>(`
+  UPDATE profiles SET state = 'untried', expired_at = NULL, expired_reason = NULL, expired_source = NULL
+  WHERE id = $profile AND state = 'expired' AND ${NONE_EXPIRED}`);
 
 /** A profile that no longer works. */
 interface ExpiredProfile {

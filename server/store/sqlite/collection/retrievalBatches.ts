@@ -1,5 +1,13 @@
-import { type ReadDatabase, statement } from '../engine/open.ts';
-import { change, inserts, selectEach, selectValue, selectValues } from '../engine/queries.ts';
+import type { ReadDatabase } from '../engine/open.ts';
+import {
+  change,
+  inserts,
+  selectAll,
+  selectEach,
+  selectOne,
+  selectValue,
+  selectValues,
+} from '../engine/queries.ts';
 
 /** The retrievals that one ledger entry `retrievals.recorded` covers; `root` is in hex. */
 export interface RetrievalBatch {
@@ -43,20 +51,19 @@ const PAGE = 500;
 
 /** Iterates over the retrievals after an id, in the order of their ids. */
 export function* retrievalsAfter(database: ReadDatabase, after: number): Generator<StoredRetrieval> {
-  const page = statement<StoredRetrieval>(
-    database,
-    `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
-       r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes,
-       r.duration_ms, r.page_label, r.part_of, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest
-     FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
-     WHERE r.id > ? ORDER BY r.id LIMIT ${PAGE}`,
-  );
   yield* inPages(
-    (from) => page.all(from),
+    (from) => storedAfter(database, from),
     ({ id }) => id,
     after,
   );
 }
+
+const storedAfter = selectAll<StoredRetrieval, [id: number]>(`
+  SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
+    r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes,
+    r.duration_ms, r.page_label, r.part_of, r.connection, c.retrieval AS captured, c.record_id, c.payload_digest
+  FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
+  WHERE r.id > ? ORDER BY r.id LIMIT ${PAGE}`);
 
 interface KeptLeaf {
   retrieval: number;
@@ -65,16 +72,16 @@ interface KeptLeaf {
 
 /** Iterates over the stored leaves after an id, in the order of their retrievals. */
 export function* leavesAfter(database: ReadDatabase, after: number): Generator<KeptLeaf> {
-  const page = statement<KeptLeaf>(
-    database,
-    `SELECT retrieval, leaf FROM retrieval_leaves WHERE retrieval > ? ORDER BY retrieval LIMIT ${PAGE}`,
-  );
   yield* inPages(
-    (from) => page.all(from),
+    (from) => keptAfter(database, from),
     ({ retrieval }) => retrieval,
     after,
   );
 }
+
+const keptAfter = selectAll<KeptLeaf, [retrieval: number]>(
+  `SELECT retrieval, leaf FROM retrieval_leaves WHERE retrieval > ? ORDER BY retrieval LIMIT ${PAGE}`,
+);
 
 function* inPages<Row>(
   page: (after: number) => Row[],
@@ -103,12 +110,13 @@ export const insertBatch = inserts<RetrievalBatch>('retrieval_batches', 'ledger_
 
 /** Returns the batch that covers a retrieval, or undefined. */
 export function batchOf(database: ReadDatabase, retrieval: number): RetrievalBatch | undefined {
-  const batch = statement<RetrievalBatch>(
-    database,
-    'SELECT * FROM retrieval_batches WHERE first <= ? ORDER BY first DESC LIMIT 1',
-  ).get(retrieval);
+  const batch = lastBatchFrom(database, retrieval);
   return batch && batch.last >= retrieval ? batch : undefined;
 }
+
+const lastBatchFrom = selectOne<RetrievalBatch, [retrieval: number]>(
+  'SELECT * FROM retrieval_batches WHERE first <= ? ORDER BY first DESC LIMIT 1',
+);
 
 /** The ledger entry that covers a retrieval `r`, as an SQL column. */
 export const COVERING_ENTRY = `(SELECT iif(b.last >= r.id, b.ledger_entry, NULL) FROM retrieval_batches b

@@ -8,17 +8,18 @@ import {
   type RetrievalError,
   type SentRequest,
 } from '../../../../shared/collection/retrieval.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   all,
+  change,
   hasRow,
-  run,
+  inserts,
   selectAll,
   selectOne,
   selectPage,
   selectValue,
   selectValues,
-  upsert,
+  upserts,
   where,
 } from '../engine/queries.ts';
 import { createBlobRowIfAbsent } from '../node/blobs.ts';
@@ -63,15 +64,7 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
   const { redirects, request, page_label, part_of, connection } = retrieval;
   nameCertificates(database, retrieval);
   nameRequestBody(database, retrieval);
-  const { lastInsertRowid } = statement(
-    database,
-    `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
-       original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label,
-       part_of, connection)
-     VALUES (${NEXT_ID}, $source_key, $round, $url, $final_url, $redirects, $observer, $observed_at,
-       $original_observed_at, $status, $error, $content_type, $headers, $request, $sha256, $bytes, $duration_ms,
-       $page_label, $part_of, $connection)`,
-  ).run({
+  return insertRow(database, {
     ...retrieval,
     redirects: JSON.stringify(
       redirects.map((hop) => ({
@@ -86,9 +79,17 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
     page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
     part_of: part_of ?? null,
     connection: connection ? JSON.stringify(inOrder(connection)) : null,
-  });
-  return Number(lastInsertRowid);
+  }) as number;
 }
+
+const insertRow = selectValue<number, [row: Omit<NewRetrieval, keyof RetrievalTexts> & RetrievalTexts]>(`
+  INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
+    original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label,
+    part_of, connection)
+  VALUES (${NEXT_ID}, $source_key, $round, $url, $final_url, $redirects, $observer, $observed_at,
+    $original_observed_at, $status, $error, $content_type, $headers, $request, $sha256, $bytes, $duration_ms,
+    $page_label, $part_of, $connection)
+  RETURNING id`);
 
 function requestInOrder({ body, headers, method }: SentRequest): SentRequest {
   return { ...(body && { body: { bytes: body.bytes, sha256: body.sha256 } }), headers, method };
@@ -297,7 +298,7 @@ export function nameCertificates(
   for (const { sha256, bytes } of certificatesOf(retrieval)) {
     if (isCertificate(database, sha256)) continue;
     createBlobRowIfAbsent(database, { sha256, bytes, stored_at: retrieval.observed_at });
-    statement(database, 'INSERT INTO certificates (sha256) VALUES (?)').run(sha256);
+    insertCertificate(database, { sha256 });
   }
 }
 
@@ -308,8 +309,13 @@ export function nameRequestBody(
 ): void {
   if (!request?.body) return;
   createBlobRowIfAbsent(database, { ...request.body, stored_at: observed_at });
-  run(database, 'INSERT INTO objects (sha256) VALUES (?) ON CONFLICT DO NOTHING', request.body.sha256);
+  insertObject(database, request.body.sha256);
 }
+
+const insertCertificate = inserts<{ sha256: string }>('certificates', 'sha256');
+const insertObject = change<[sha256: string]>(
+  'INSERT INTO objects (sha256) VALUES (?) ON CONFLICT DO NOTHING',
+);
 
 const isCertificate = hasRow<[sha256: string]>('SELECT 1 FROM certificates WHERE sha256 = ?');
 
@@ -333,10 +339,12 @@ export function replaceValidators(
   sourceKey: number,
   validators: Validators | undefined,
 ): void {
-  if (validators === undefined) {
-    run(database, 'DELETE FROM validators WHERE source_key = ?', sourceKey);
-    return;
-  }
-  const shape = { key: 'source_key', columns: 'url, etag, last_modified, sha256, content_type' };
-  upsert(database, 'validators', shape, { ...validators, source_key: sourceKey });
+  if (validators === undefined) deleteValidators(database, sourceKey);
+  else putValidators(database, { ...validators, source_key: sourceKey });
 }
+
+const deleteValidators = change<[sourceKey: number]>('DELETE FROM validators WHERE source_key = ?');
+const putValidators = upserts<Validators & { source_key: number }>('validators', {
+  key: 'source_key',
+  columns: 'url, etag, last_modified, sha256, content_type',
+});

@@ -11,21 +11,21 @@ import type {
   SourcesQuery,
 } from '../../../../shared/collection/source.ts';
 import type { Slice } from '../../../../shared/values/list.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
   countOf,
-  insert,
-  one,
+  inserts,
   type Place,
   page,
-  run,
   selectAll,
+  selectEach,
   selectOne,
   selectValue,
-  update,
+  updates,
 } from '../engine/queries.ts';
 import { forgetExpiry } from './profiles.ts';
+import { replaceValidators } from './retrievals.ts';
 import { scopeDigest } from './timeline/eventNoise.ts';
 
 /** Returns a source by key. @throws SyntaxError if the row is damaged */
@@ -44,18 +44,17 @@ export const sourceById = selectOne<StoredSource, [id: string], SourceRow>(
 export const sourceKeyOf = selectValue<number, [id: string]>('SELECT key FROM sources WHERE id = ?');
 
 /** Returns the id of the source in which a source was found, or null if it was not; undefined if there is no such source. */
-export function whereFound(database: ReadDatabase, id: string): string | null | undefined {
-  return one<Pick<SourceRow, 'found_in'>>(database, 'SELECT found_in FROM sources WHERE id = ?', id)
-    ?.found_in;
-}
+export const whereFound = selectOne<Pick<SourceRow, 'found_in'>, [id: string], string | null>(
+  'SELECT found_in FROM sources WHERE id = ?',
+  ({ found_in }) => found_in,
+);
 
 export function insertSource(
   database: WriteDatabase,
   source: SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>,
 ): number {
-  const columns = `id, url, ${SETTINGS}, added_at, revision, next_check_at, removed, state, failures, consecutive`;
   const initially = { removed: 0, state: 'new', failures: 0, consecutive: 0 };
-  const key = insert(database, 'sources', columns, { ...source, ...settingsForSql(source), ...initially });
+  const key = insertRow(database, { ...source, ...settingsForSql(source), ...initially });
   indexSource(database, key, source);
   return key;
 }
@@ -63,6 +62,11 @@ export function insertSource(
 /** The columns of the owner's settings. */
 const SETTINGS = `name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, watch, rules_digest,
   paused, allow_private, every, time_zone, active_hours, follow, found_in, capture, picture_events, keep_days, needs_login, profile`;
+
+const insertRow = inserts(
+  'sources',
+  `id, url, ${SETTINGS}, added_at, revision, next_check_at, removed, state, failures, consecutive`,
+);
 
 /** Updates the owner's settings of a source; its state is unchanged. */
 export function updateSource(
@@ -73,25 +77,28 @@ export function updateSource(
   deleteTags(database, source.key);
   const profile = profileOf(database, source.key) ?? null;
   const before = watchOf(database, source.key) ?? null;
-  const columns = `${SETTINGS}, removed, added_at, revision, next_check_at`;
   const row = { ...source, ...settingsForSql(source), removed: Number(source.removed) };
-  update(database, 'sources', { key: 'key', columns }, row);
+  updateRow(database, row);
   if (source.capture === 'object') updatePageError(database, source.key, null);
   forgetSearch(database, source.key, before);
   if (profile !== source.profile) forgetLogin(database, source.key);
-  if (profile !== null) forgetExpiry(database, profile);
+  if (profile !== null) forgetExpiry(database, { profile });
   indexSource(database, source.key, source);
 }
+
+const updateRow = updates('sources', {
+  key: 'key',
+  columns: `${SETTINGS}, removed, added_at, revision, next_check_at`,
+});
 
 const profileOf = selectValue<string | null, [key: number]>('SELECT profile FROM sources WHERE key = ?');
 
 const watchOf = selectValue<string | null, [key: number]>('SELECT watch FROM sources WHERE key = ?');
 
 /** If another part is watched than before, it was not looked for yet. */
-function forgetSearch(database: WriteDatabase, key: number, before: string | null): void {
-  const sql = 'UPDATE sources SET watch_sought = NULL, watch_lost_at = NULL WHERE key = ? AND watch IS NOT ?';
-  run(database, sql, key, before);
-}
+const forgetSearch = change<[key: number, before: string | null]>(
+  'UPDATE sources SET watch_sought = NULL, watch_lost_at = NULL WHERE key = ? AND watch IS NOT ?',
+);
 
 /** Returns the sources whose watched part is not in their newest version, longest first. */
 export const sourcesWithLostPart = selectAll<StoredSource, [], SourceRow>(
@@ -102,18 +109,25 @@ export const sourcesWithLostPart = selectAll<StoredSource, [], SourceRow>(
 
 /** Another login may get something else: neither what was noticed of the old one counts, nor what it was told is unchanged. */
 function forgetLogin(database: WriteDatabase, key: number): void {
-  run(database, 'UPDATE sources SET login_expired_at = NULL WHERE key = ?', key);
-  run(database, 'DELETE FROM validators WHERE source_key = ?', key);
+  forgetRefusal(database, key);
+  replaceValidators(database, key, undefined);
 }
+
+const forgetRefusal = change<[key: number]>('UPDATE sources SET login_expired_at = NULL WHERE key = ?');
 
 /** Updates the name of a source. Its other settings are unchanged, so only one index is written. */
 export function updateSourceName(
   database: WriteDatabase,
   source: Pick<SourceRow, 'key' | 'url' | 'name' | 'agency' | 'tags' | 'revision'>,
 ): void {
-  update(database, 'sources', { key: 'key', columns: 'name, revision' }, source);
+  updateName(database, source);
   indexText(database, source.key, source);
 }
+
+const updateName = updates<Pick<SourceRow, 'key' | 'name' | 'revision'>>('sources', {
+  key: 'key',
+  columns: 'name, revision',
+});
 
 /** Returns the settings that SQLite stores in another form, and the digest of the rules. */
 function settingsForSql(source: SourceSettings) {
@@ -142,15 +156,24 @@ export function updateCheckState(
       'last_checked_at' | 'last_status' | 'last_error' | 'last_sha256' | 'last_event_type' | 'refused_bytes'
     >,
 ): void {
-  const columns = `state, failures, missing_since, consecutive, failing_since, last_checked_at, last_status,
-    last_error, last_sha256, last_event_type, refused_bytes`;
-  update(database, 'sources', { key: 'key', columns }, { ...standing, key });
+  updateStanding(database, { ...standing, key });
 }
+
+const updateStanding = updates('sources', {
+  key: 'key',
+  columns: `state, failures, missing_since, consecutive, failing_since, last_checked_at, last_status, last_error,
+    last_sha256, last_event_type, refused_bytes`,
+});
 
 /** Records why the page of a source could not be drawn at the last check; null if it was. */
 export function updatePageError(database: WriteDatabase, key: number, page_error: PageError | null): void {
-  update(database, 'sources', { key: 'key', columns: 'page_error' }, { key, page_error });
+  setPageError(database, { key, page_error });
 }
+
+const setPageError = updates<{ key: number; page_error: PageError | null }>('sources', {
+  key: 'key',
+  columns: 'page_error',
+});
 
 /** Records that the node itself failed to check a source. Does not read the row, which may be damaged. Keeps its state. */
 export const recordInternalFailure = change<
@@ -238,8 +261,10 @@ export const markUnnamed = change<[key: number]>(
 
 /** Returns whether a source gets the title of its page as its name, and forgets it, because that happens once. */
 export function clearUnnamed(database: WriteDatabase, key: number): boolean {
-  return run(database, 'DELETE FROM unnamed_sources WHERE source_key = ?', key) > 0;
+  return deleteUnnamed(database, key) > 0;
 }
+
+const deleteUnnamed = change<[key: number]>('DELETE FROM unnamed_sources WHERE source_key = ?');
 
 /** The owner's settings of a source. */
 export interface SourceSettings extends Schedule {
@@ -390,10 +415,10 @@ export function indexSource(
   source: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
 ): void {
   indexText(database, key, source);
-  for (const tag of new Set(source.tags)) {
-    statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
-  }
+  for (const tag of new Set(source.tags)) insertTag(database, { tag, source_key: key });
 }
+
+const insertTag = inserts<{ tag: string; source_key: number }>('source_tags', 'tag, source_key');
 
 /** Indexes the texts of a source in place of those before, for the parameter `q`. */
 function indexText(
@@ -401,9 +426,11 @@ function indexText(
   key: number,
   { url, name, agency, tags }: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,
 ): void {
-  const sql = 'INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES (?, ?, ?, ?, ?)';
-  run(database, sql, key, `${url} ${readableUrl(url)}`, name, agency, tags.join(' \n'));
+  putText(database, { key, url: `${url} ${readableUrl(url)}`, name, agency, tags: tags.join(' \n') });
 }
+
+const putText = change<[text: { key: number; url: string; name: string; agency: string; tags: string }]>(`
+  INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES ($key, $url, $name, $agency, $tags)`);
 
 function readableUrl(url: string): string {
   if (!url.includes('%')) return '';
@@ -417,36 +444,46 @@ function readableUrl(url: string): string {
 
 /** Deletes the tags of a source from the index. The index is ordered by tag, so the row's tags are used if readable. */
 function deleteTags(database: WriteDatabase, key: number): void {
-  const row = statement<{ tags: string; isReadable: number }>(
-    database,
-    'SELECT tags, json_valid(tags) AS isReadable FROM sources WHERE key = ?',
-  ).get(key);
+  const row = storedTags(database, key);
   if (row?.tags === '[]') return;
-  statement(
-    database,
-    `DELETE FROM source_tags WHERE source_key = $key
-     ${row?.isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = $key)))' : ''}`,
-  ).run({ key });
+  if (row?.isReadable) deleteOwnTags(database, { key });
+  else deleteAnyTags(database, { key });
 }
+
+const storedTags = selectOne<{ tags: string; isReadable: number }, [key: number]>(
+  'SELECT tags, json_valid(tags) AS isReadable FROM sources WHERE key = ?',
+);
+const deleteOwnTags = change<[{ key: number }]>(`
+  DELETE FROM source_tags WHERE source_key = $key
+  AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = $key)))`);
+const deleteAnyTags = change<[{ key: number }]>('DELETE FROM source_tags WHERE source_key = $key');
 
 /** Stores what a ledger entry recorded of a source, as JSON. */
 export function insertSourceRevision(
   database: WriteDatabase,
   revision: { ledger_entry: number; source_key: number; record: unknown },
 ): void {
-  const row = { ...revision, record: JSON.stringify(revision.record) };
-  insert(database, 'source_revisions', 'ledger_entry, source_key, record', row);
+  insertRevision(database, { ...revision, record: JSON.stringify(revision.record) });
 }
+
+const insertRevision = inserts<{ ledger_entry: number; source_key: number; record: string }>(
+  'source_revisions',
+  'ledger_entry, source_key, record',
+);
 
 /** Iterates over all revisions in ledger order; `newest` marks the current revision of its source. */
 export function* iterateSourceRevisions(
   database: ReadDatabase,
 ): Generator<{ ledger_entry: number; source_key: number; record: unknown; newest: boolean }> {
-  const rows = statement<{ ledger_entry: number; source_key: number; record: string; newest: number }>(
-    database,
-    `SELECT r.ledger_entry, r.source_key, r.record, s.revision = r.ledger_entry AS newest
-     FROM source_revisions r JOIN sources s ON s.key = r.source_key ORDER BY r.ledger_entry`,
-  ).iterate();
-  for (const row of rows)
+  for (const row of storedRevisions(database))
     yield { ...row, record: JSON.parse(row.record) as unknown, newest: row.newest === 1 };
 }
+
+const storedRevisions = selectEach<{
+  ledger_entry: number;
+  source_key: number;
+  record: string;
+  newest: number;
+}>(`
+  SELECT r.ledger_entry, r.source_key, r.record, s.revision = r.ledger_entry AS newest
+  FROM source_revisions r JOIN sources s ON s.key = r.source_key ORDER BY r.ledger_entry`);

@@ -1,6 +1,6 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
-import { type ReadDatabase, statement } from '../engine/open.ts';
-import { selectEach, selectOne, selectValues } from '../engine/queries.ts';
+import type { ReadDatabase } from '../engine/open.ts';
+import { selectEach, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 import { IS_NOISE_COLUMN } from './timeline/eventNoise.ts';
 
 /** A retrieval that brought an object. */
@@ -95,14 +95,12 @@ export function eventOfVersion(
   { source_key, observed_at }: Pick<ViewedRetrieval, 'source_key' | 'observed_at'>,
   sha256: string,
 ): number | undefined {
-  return (
-    statement<{ id: number | null }>(
-      database,
-      `SELECT max(id) AS id FROM events WHERE sha256 = ? AND source_key = ? AND observed_at <= ?
-       AND event_type IN ('first_seen', 'changed')`,
-    ).get(sha256, source_key, observed_at)?.id ?? undefined
-  );
+  return lastEventOf(database, sha256, source_key, observed_at);
 }
+
+const lastEventOf = selectValue<number, [sha256: string, sourceKey: number, until: string]>(`
+  SELECT max(id) FROM events WHERE sha256 = ? AND source_key = ? AND observed_at <= ?
+  AND event_type IN ('first_seen', 'changed')`);
 
 /** Returns the nearest observation of a source with another object, before or after a moment. */
 export function otherVersion(
@@ -111,17 +109,19 @@ export function otherVersion(
   sha256: string,
   direction: 'older' | 'newer',
 ): VersionRow | undefined {
-  const [compared, order] = direction === 'older' ? ['<', 'DESC'] : ['>', 'ASC'];
-  return statement<VersionRow>(
-    database,
+  return OTHER_VERSIONS[direction](database, source_key, moment, sha256);
+}
+
+const otherVersionOf = (compared: string, order: string) =>
+  selectOne<VersionRow, [sourceKey: number, moment: string, sha256: string]>(
     `SELECT sha256, at FROM (
        SELECT sha256, ${MOMENT} AS at FROM retrievals INDEXED BY observations_by_moment
        WHERE source_key = ? AND sha256 IS NOT NULL AND error IS NULL AND part_of IS NULL
          AND ${MOMENT} ${compared} ?
        ORDER BY ${MOMENT} ${order}, id ${order} LIMIT ${MAX_UNCHANGED}
      ) WHERE sha256 <> ? LIMIT 1`,
-  ).get(source_key, moment, sha256);
-}
+  );
+const OTHER_VERSIONS = { older: otherVersionOf('<', 'DESC'), newer: otherVersionOf('>', 'ASC') };
 
 /** An event by which the node itself learned which version of a source there is. */
 export interface VersionEvent {

@@ -1,6 +1,6 @@
 import type { Connection, SentRequest } from '../../../../shared/collection/retrieval.ts';
-import { type ReadDatabase, statement } from '../engine/open.ts';
-import { selectAll, selectOne, selectValue } from '../engine/queries.ts';
+import type { ReadDatabase } from '../engine/open.ts';
+import { changeTemporary, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 import { type NewRetrieval, parseRetrieval, type RetrievalTexts } from './retrievals.ts';
 
 /** A retrieval with its source, for a WARC export. */
@@ -72,27 +72,28 @@ const pageOfSource = selectAll<Stored, [place: { source_key: number; id: number 
 
 /** Returns the last earlier retrieval of the same source that received the object of a 304 response. */
 export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow | undefined {
-  const found = statement<Stored>(
-    database,
-    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
-     WHERE r.sha256 = $sha256 AND r.source_key = $source_key AND r.id < $id AND r.status IS NOT 304
-       AND r.part_of IS NULL
-     ORDER BY r.id DESC LIMIT 1`,
-  ).get({ sha256: row.sha256, source_key: row.source_key, id: row.id });
-  return found && parseRetrieval(found);
+  return earlierWithBody(database, { sha256: row.sha256, source_key: row.source_key, id: row.id });
 }
 
+const earlierWithBody = selectOne<
+  Stored,
+  [row: { sha256: string | null; source_key: number; id: number }],
+  WarcRow
+>(
+  `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
+   WHERE r.sha256 = $sha256 AND r.source_key = $source_key AND r.id < $id AND r.status IS NOT 304
+     AND r.part_of IS NULL
+   ORDER BY r.id DESC LIMIT 1`,
+  parseRetrieval,
+);
+
 /** Returns the events that a retrieval caused, in the order of their ids, with their ledger entries. */
-export function eventsOfAttempt(
-  database: ReadDatabase,
-  row: WarcRow,
-): { id: number; event_type: string; ledger_entry: number }[] {
-  return statement<{ id: number; event_type: string; ledger_entry: number }>(
-    database,
-    `SELECT id, event_type, ledger_entry FROM events INDEXED BY events_by_source
-     WHERE source_key = $source_key AND observed_at = $observed_at AND retrieval = $id ORDER BY id`,
-  ).all({ source_key: row.source_key, observed_at: row.observed_at, id: row.id });
-}
+export const eventsOfAttempt = selectAll<
+  { id: number; event_type: string; ledger_entry: number },
+  [row: Pick<WarcRow, 'source_key' | 'observed_at' | 'id'>]
+>(`
+  SELECT id, event_type, ledger_entry FROM events INDEXED BY events_by_source
+  WHERE source_key = $source_key AND observed_at = $observed_at AND retrieval = $id ORDER BY id`);
 
 /** Returns when the newest retrieval was made. */
 export const newestAttemptAt = selectValue<string>('SELECT max(observed_at) AS at FROM retrievals');
@@ -105,12 +106,9 @@ export function createWrittenObjectsTable(database: ReadDatabase): void {
   );
 }
 
-export function insertWrittenObject(database: ReadDatabase, sha256: string, written: WrittenObject): void {
-  statement(
-    database,
-    'INSERT INTO temp.written_objects VALUES ($sha256, $retrieval, $record, $url, $date)',
-  ).run({ sha256, ...written });
-}
+export const insertWrittenObject = changeTemporary<[written: WrittenObject & { sha256: string }]>(
+  'INSERT INTO temp.written_objects VALUES ($sha256, $retrieval, $record, $url, $date)',
+);
 
 export const writtenObject = selectOne<WrittenObject, [sha256: string]>(
   'SELECT retrieval, record, url, date FROM temp.written_objects WHERE sha256 = ?',
@@ -130,66 +128,77 @@ export function createPackageTables(database: ReadDatabase): void {
   );
 }
 
-export function addIndexLine(database: ReadDatabase, line: string): void {
-  statement(database, 'INSERT OR IGNORE INTO temp.package_index (line) VALUES (?)').run(line);
-}
+export const addIndexLine = changeTemporary<[line: string]>(
+  'INSERT OR IGNORE INTO temp.package_index (line) VALUES (?)',
+);
 
 /** Adds the page whose document a retrieval brought, or replaces what was known of it. */
-export function setPageLine(database: ReadDatabase, retrieval: number, line: string): void {
-  statement(database, 'INSERT OR REPLACE INTO temp.package_pages (retrieval, line) VALUES (?, ?)').run(
-    retrieval,
-    line,
-  );
-}
+export const setPageLine = changeTemporary<[retrieval: number, line: string]>(
+  'INSERT OR REPLACE INTO temp.package_pages (retrieval, line) VALUES (?, ?)',
+);
 
-export function addRetrieval(database: ReadDatabase, id: number): void {
-  statement(database, 'INSERT OR IGNORE INTO temp.package_retrievals (id) VALUES (?)').run(id);
-}
+export const addRetrieval = changeTemporary<[id: number]>(
+  'INSERT OR IGNORE INTO temp.package_retrievals (id) VALUES (?)',
+);
 
 /** Adds the ledger entries that record a retrieval and its events. */
 export function addEntries(database: ReadDatabase, seqs: readonly number[]): void {
-  for (const seq of seqs)
-    statement(database, 'INSERT OR IGNORE INTO temp.package_entries (seq) VALUES (?)').run(seq);
+  for (const seq of seqs) addEntry(database, seq);
 }
+
+const addEntry = changeTemporary<[seq: number]>(
+  'INSERT OR IGNORE INTO temp.package_entries (seq) VALUES (?)',
+);
 
 const LINES_AT_ONCE = 500;
 
 /** Iterates over the lines of the index, sorted by their bytes. */
 export function* indexLines(database: ReadDatabase): Generator<string> {
-  const sql = `SELECT line FROM temp.package_index WHERE line > ? ORDER BY line LIMIT ${LINES_AT_ONCE}`;
   for (let after = ''; ; ) {
-    const lines = statement<{ line: string }>(database, sql).all(after);
-    for (const { line } of lines) yield line;
-    after = lines.at(-1)?.line ?? '';
+    const lines = indexLinesAfter(database, after);
+    yield* lines;
+    after = lines.at(-1) ?? '';
     if (lines.length < LINES_AT_ONCE) return;
   }
 }
+
+const indexLinesAfter = selectValues<string, [line: string]>(
+  `SELECT line FROM temp.package_index WHERE line > ? ORDER BY line LIMIT ${LINES_AT_ONCE}`,
+);
 
 export function* pageLines(database: ReadDatabase): Generator<string> {
-  const sql = `SELECT retrieval AS n, line FROM temp.package_pages WHERE retrieval > ?
-    ORDER BY retrieval LIMIT ${LINES_AT_ONCE}`;
-  for (let after = 0; ; ) {
-    const lines = statement<{ n: number; line: string }>(database, sql).all(after);
-    for (const { line } of lines) yield line;
-    after = lines.at(-1)?.n ?? 0;
-    if (lines.length < LINES_AT_ONCE) return;
-  }
+  for (const { line } of inOrder(database, pageLinesAfter)) yield line;
 }
+
+const pageLinesAfter = selectAll<{ n: number; line: string }, [retrieval: number]>(
+  `SELECT retrieval AS n, line FROM temp.package_pages WHERE retrieval > ? ORDER BY retrieval LIMIT ${LINES_AT_ONCE}`,
+);
 
 /** Iterates over the ids of the retrievals, in order. */
-export function packagedRetrievals(database: ReadDatabase): Generator<number> {
-  return numbers(database, 'SELECT id AS n FROM temp.package_retrievals WHERE id > ? ORDER BY id');
+export function* packagedRetrievals(database: ReadDatabase): Generator<number> {
+  for (const { n } of inOrder(database, retrievalsAfter)) yield n;
 }
+
+const retrievalsAfter = selectAll<{ n: number }, [id: number]>(
+  `SELECT id AS n FROM temp.package_retrievals WHERE id > ? ORDER BY id LIMIT ${LINES_AT_ONCE}`,
+);
 
 /** Iterates over the numbers of the ledger entries, in order. */
-export function packagedEntries(database: ReadDatabase): Generator<number> {
-  return numbers(database, 'SELECT seq AS n FROM temp.package_entries WHERE seq > ? ORDER BY seq');
+export function* packagedEntries(database: ReadDatabase): Generator<number> {
+  for (const { n } of inOrder(database, entriesAfter)) yield n;
 }
 
-function* numbers(database: ReadDatabase, sql: string): Generator<number> {
+const entriesAfter = selectAll<{ n: number }, [seq: number]>(
+  `SELECT seq AS n FROM temp.package_entries WHERE seq > ? ORDER BY seq LIMIT ${LINES_AT_ONCE}`,
+);
+
+function* inOrder<Row extends { n: number }>(
+  database: ReadDatabase,
+  rowsAfter: (database: ReadDatabase, n: number) => Row[],
+): Generator<Row> {
   for (let after = 0; ; ) {
-    const rows = statement<{ n: number }>(database, `${sql} LIMIT ${LINES_AT_ONCE}`).all(after);
-    for (const { n } of rows) yield n;
+    const rows = rowsAfter(database, after);
+    yield* rows;
     after = rows.at(-1)?.n ?? 0;
     if (rows.length < LINES_AT_ONCE) return;
   }

@@ -23,6 +23,18 @@ export function each<Row>(database: ReadDatabase, sql: string, ...values: unknow
   return rows<Row>(database, sql).iterate(...values);
 }
 
+/** Iterates over the first column of all rows, with a statement of its own: the same list may be read twice at a time. */
+export function eachValue<Value>(
+  database: ReadDatabase,
+  sql: string,
+  ...values: unknown[]
+): IterableIterator<Value> {
+  return database
+    .prepare<unknown[], Value>(sql)
+    .pluck()
+    .iterate(...values);
+}
+
 /** Returns the first column of all rows. */
 export function columnOf<Value>(database: ReadDatabase, sql: string, ...values: unknown[]): Value[] {
   return statement<Value>(database, sql)
@@ -72,7 +84,7 @@ export interface Listing {
 export function page<Row>(database: ReadDatabase, listing: Listing, { limit, offset }: Place): Slice<Row> {
   const { from, values = [] } = listing;
   const placed = NAMED.test(from)
-    ? [Object.assign({ limit, offset }, ...values)]
+    ? [Object.assign({}, ...values, { limit, offset })]
     : [...values, limit, offset];
   return onSnapshot(database, () => ({
     items: all<Row>(database, pageSql(listing), ...placed),
@@ -183,6 +195,17 @@ export function selectValue<Value, Values extends unknown[]>(
 export function selectValues<Value, Values extends unknown[] = []>(sql: string): Select<Values, Value[]> {
   declared.add(sql);
   return (database, ...values) => columnOf<Value>(database, sql, ...bound(values));
+}
+
+/** Declares a query for all rows, each as an array of its columns, which is faster for very many. */
+export function selectTuples<Row extends unknown[], Values extends unknown[] = []>(
+  sql: string,
+): Select<Values, Row[]> {
+  declared.add(sql);
+  return (database, ...values) =>
+    statement<Row>(database, sql)
+      .raw()
+      .all(...bound(values));
 }
 
 /** Declares a query for the number of rows. @param from what follows `FROM` */

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, type EventType, type LabelFilter } from '../../../../../shared/collection/event.ts';
 import { yieldToEventLoop } from '../../../../runtime/background.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
-import { run } from '../../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../../engine/open.ts';
+import { change, columnOf, selectTuples, selectValue, selectValues } from '../../engine/queries.ts';
 import { NoiseMarks, OUTSIDE_EVENTS } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
 
@@ -77,14 +77,9 @@ export class EventColumns {
   async #loadInOrder(): Promise<void> {
     this.#length = 0;
     const until = lastEventId(this.#database);
-    const next = statement<Row>(
-      this.#database,
-      `SELECT id, observed_at, source_key, event_type, observer FROM events INDEXED BY events_by_time
-       WHERE (observed_at, id) > (?, ?) AND id <= ? ORDER BY observed_at, id LIMIT ?`,
-    ).raw();
     let after: [string, number] = ['', 0];
     while (this.#database.open) {
-      const rows = next.all(...after, until, ROWS_AT_ONCE);
+      const rows = eventsInOrder(this.#database, ...after, until, ROWS_AT_ONCE);
       for (const row of rows) this.#insert(this.#length, Date.parse(row[1]), row);
       const last = rows.at(-1);
       if (!last || rows.length < ROWS_AT_ONCE) {
@@ -105,12 +100,7 @@ export class EventColumns {
   }
 
   #readNewer(limit: number): number {
-    const rows = statement<Row>(
-      this.#database,
-      'SELECT id, observed_at, source_key, event_type, observer FROM events WHERE id > ? ORDER BY id LIMIT ?',
-    )
-      .raw()
-      .all(this.#lastId, limit);
+    const rows = newerEvents(this.#database, this.#lastId, limit);
     for (const row of rows) {
       const time = Date.parse(row[1]);
       this.#insert(this.#after(time), time, row);
@@ -337,7 +327,7 @@ export function labelCondition(label: LabelFilter): string {
 
 /** Returns the ids of the events with a label; with any label for `none`. */
 function labelledEvents(database: ReadDatabase, label: LabelFilter): number[] {
-  return statement<number>(database, labelled(label)).pluck().all({ label });
+  return columnOf(database, labelled(label), { label });
 }
 
 /** Which events the owner has seen: all up to an id, except that the state of single events is reversed. */
@@ -348,24 +338,23 @@ export interface SeenMarks {
 }
 
 export function readSeenMarks(database: ReadDatabase): SeenMarks {
-  const until = statement<number>(database, "SELECT value FROM counters WHERE name = 'events_seen_until'")
-    .pluck()
-    .get();
-  const exceptions = statement<number>(database, 'SELECT event FROM seen_exceptions ORDER BY event')
-    .pluck()
-    .all();
-  return { until: until ?? 0, exceptions };
+  return { until: seenUntil(database), exceptions: seenExceptions(database) };
 }
 
+const seenUntil = selectValue<number>("SELECT value FROM counters WHERE name = 'events_seen_until'", 0);
+const seenExceptions = selectValues<number>('SELECT event FROM seen_exceptions ORDER BY event');
+
 export function writeSeenMarks(database: WriteDatabase, { until, exceptions }: SeenMarks): void {
-  run(database, "UPDATE counters SET value = ? WHERE name = 'events_seen_until'", until);
-  run(database, 'DELETE FROM seen_exceptions');
-  run(
-    database,
-    'INSERT INTO seen_exceptions (event) SELECT value FROM json_each(?)',
-    JSON.stringify(exceptions),
-  );
+  setSeenUntil(database, until);
+  deleteExceptions(database);
+  insertExceptions(database, exceptions);
 }
+
+const setSeenUntil = change<[id: number]>("UPDATE counters SET value = ? WHERE name = 'events_seen_until'");
+const deleteExceptions = change('DELETE FROM seen_exceptions');
+const insertExceptions = change<[events: readonly number[]]>(
+  'INSERT INTO seen_exceptions (event) SELECT value FROM json_each(?)',
+);
 
 /** Returns a table with a 1 for each event up to `lastId` that was seen. */
 function seenTable({ until, exceptions }: SeenMarks, lastId: number): Uint8Array {
@@ -373,3 +362,11 @@ function seenTable({ until, exceptions }: SeenMarks, lastId: number): Uint8Array
   for (const event of exceptions) if (event <= lastId) table[event] = event <= until ? 0 : 1;
   return table;
 }
+
+const eventsInOrder = selectTuples<Row, [observedAt: string, id: number, until: number, limit: number]>(`
+  SELECT id, observed_at, source_key, event_type, observer FROM events INDEXED BY events_by_time
+  WHERE (observed_at, id) > (?, ?) AND id <= ? ORDER BY observed_at, id LIMIT ?`);
+
+const newerEvents = selectTuples<Row, [id: number, limit: number]>(
+  'SELECT id, observed_at, source_key, event_type, observer FROM events WHERE id > ? ORDER BY id LIMIT ?',
+);

@@ -1,5 +1,6 @@
 import type { EventType, LabelFilter } from '../../../../../shared/collection/event.ts';
-import { type ReadDatabase, statement } from '../../engine/open.ts';
+import type { ReadDatabase } from '../../engine/open.ts';
+import { columnOf, countOf, one, selectValues } from '../../engine/queries.ts';
 import { type SourceFilter, sourceConditions } from '../sources.ts';
 import { type EventIdPage, eventColumns, labelCondition, type SeenMarks } from './eventColumns.ts';
 import { IS_NOISE } from './eventNoise.ts';
@@ -36,15 +37,14 @@ export function listEventIds(
 
 /** The newest events of all. Needs no columns, so that it can be shown right after a start. */
 export function newestEventNumbers(database: ReadDatabase, limit: number): EventIdPage {
-  const ids = statement<number>(
-    database,
-    'SELECT id FROM events INDEXED BY events_by_time ORDER BY observed_at DESC, id DESC LIMIT ?',
-  )
-    .pluck()
-    .all(limit);
+  const ids = newestIds(database, limit);
   // An event's number is also how many there were with it.
   return { ids, total: lastEventId(database) };
 }
+
+const newestIds = selectValues<number, [limit: number]>(
+  'SELECT id FROM events INDEXED BY events_by_time ORDER BY observed_at DESC, id DESC LIMIT ?',
+);
 
 /** Whether a filter names every event. */
 export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
@@ -57,7 +57,7 @@ export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
 function sourceKeys(database: ReadDatabase, filter: EventFilter): number[] | null {
   const keys = keysOf(filter);
   if (keys === undefined) return null;
-  return statement<number>(database, keys).pluck().all(filter);
+  return columnOf(database, keys, filter);
 }
 
 /** Returns the SQL conditions of a filter on events `e`, except those on time and on what was seen. The parameters are the filter's, with `ids` as JSON. */
@@ -110,9 +110,7 @@ export function eventsByDigests(
     parameters[`to${index}`] = `${prefix}g`;
   }
   const where = keys === undefined ? hasPrefix : [...hasPrefix, `source_key IN (${keys})`];
-  return statement<{ id: number }>(database, `SELECT id FROM events WHERE ${where.join(' AND ')}`)
-    .all(parameters)
-    .map(({ id }) => id);
+  return columnOf(database, `SELECT id FROM events WHERE ${where.join(' AND ')}`, parameters);
 }
 
 /*
@@ -128,39 +126,43 @@ const NOISE_EVENTS = `event_noise n JOIN events e ON e.id = n.event JOIN sources
 
 /** Whether noise may be counted in the tables. */
 export function isNoiseCountable(database: ReadDatabase): boolean {
-  return (statement<number>(database, 'SELECT count(*) FROM event_noise').pluck().get() ?? 0) <= MAX_COUNTED;
+  return countJudged(database) <= MAX_COUNTED;
 }
+
+const countJudged = countOf('event_noise');
 
 /** Returns the newest events that are noise, or that are not, and how many there are. */
 export function newestByNoise(database: ReadDatabase, noise: boolean, limit: number): EventIdPage {
-  const count = statement<number>(database, `SELECT count(*) FROM ${NOISE_EVENTS}`).pluck().get() ?? 0;
-  const newest = noise
-    ? `SELECT e.id FROM ${NOISE_EVENTS} ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`
-    : `SELECT e.id FROM events e INDEXED BY events_by_time WHERE NOT ${IS_NOISE}
-       ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`;
-  const ids = statement<number>(database, newest).pluck().all(limit);
+  const total = countNoise(database);
   // An event's number is also how many there were with it.
-  return { ids, total: noise ? count : lastEventId(database) - count };
+  return noise
+    ? { ids: newestNoise(database, limit), total }
+    : { ids: newestOthers(database, limit), total: lastEventId(database) - total };
 }
+
+const countNoise = countOf(NOISE_EVENTS);
+const newestNoise = selectValues<number, [limit: number]>(
+  `SELECT e.id FROM ${NOISE_EVENTS} ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
+);
+const newestOthers = selectValues<number, [limit: number]>(`
+  SELECT e.id FROM events e INDEXED BY events_by_time WHERE NOT ${IS_NOISE}
+  ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`);
 
 /** Returns how many events are unseen: those that are noise, and the others. */
 export function countUnseen(
   database: ReadDatabase,
   { until, exceptions }: SeenMarks,
 ): { unseen: number; unseen_noise: number } {
-  const unseen_noise =
-    statement<number>(
-      database,
-      `SELECT count(*) FROM ${NOISE_EVENTS}
-       AND (n.event > ?) <> (n.event IN (SELECT event FROM seen_exceptions))`,
-    )
-      .pluck()
-      .get(until) ?? 0;
+  const unseen_noise = countUnseenNoise(database, until);
   const unseenBefore = exceptions.filter((id) => id <= until).length;
   const seenAfter = exceptions.length - unseenBefore;
   const all = Math.max(0, lastEventId(database) - until) + unseenBefore - seenAfter;
   return { unseen: all - unseen_noise, unseen_noise };
 }
+
+const countUnseenNoise = countOf<[until: number]>(
+  `${NOISE_EVENTS} AND (n.event > ?) <> (n.event IN (SELECT event FROM seen_exceptions))`,
+);
 
 /** The position of an event in the timeline. */
 export interface TimelinePosition {
@@ -195,17 +197,17 @@ export function scanTimeline(
   if (filter.until !== null) bounds.push('observed_at <= $until');
   const scanned = `SELECT observed_at, id, source_key, event_type, observer FROM events INDEXED BY events_by_time
     WHERE ${bounds.join(' AND ')} ORDER BY observed_at DESC, id DESC LIMIT $length`;
-  const end = statement<TimelinePosition & { count: number }>(
+  const end = one<TimelinePosition & { count: number }>(
     database,
     `SELECT observed_at, id, count(*) OVER () AS count FROM (${scanned}) ORDER BY observed_at, id LIMIT 1`,
-  ).get(parameters);
+    parameters,
+  );
   const conditions = eventConditions(filter);
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-  const ids = statement<{ id: number }>(
+  const ids = columnOf<number>(
     database,
     `SELECT id FROM (${scanned}) e ${where} ORDER BY observed_at DESC, id DESC`,
-  )
-    .all(parameters)
-    .map((row) => row.id);
+    parameters,
+  );
   return { ids, end: end && end.count === length ? { observed_at: end.observed_at, id: end.id } : null };
 }

@@ -8,8 +8,16 @@ import {
 } from '../../../../../shared/collection/noise.ts';
 import { canonicalText } from '../../../../../shared/values/canonicalJson.ts';
 import { ID_DIGITS } from '../../../../../shared/values/digest.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
-import { change, hasRow, one, onSnapshot, selectAll, selectOne, selectValue } from '../../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../../engine/open.ts';
+import {
+  change,
+  hasRow,
+  onSnapshot,
+  selectAll,
+  selectOne,
+  selectTuples,
+  selectValue,
+} from '../../engine/queries.ts';
 
 /**
  * Returns the digest of what is watched and of a set of rules: the first digits of the SHA-256 of its canonical JSON,
@@ -50,14 +58,15 @@ export const IS_NOISE = `EXISTS (SELECT 1 FROM event_noise n JOIN sources s ON s
 
 /** Stores the results for events, replacing earlier ones. */
 export function putEventNoise(database: WriteDatabase, found: readonly EventNoise[]): void {
-  for (const { event, is_noise, outside, rules_digest } of found) {
-    statement(
-      database,
-      `INSERT OR REPLACE INTO event_noise (event, is_noise, outside, rules_digest, change)
-       VALUES (?, ?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM event_noise))`,
-    ).run(event, Number(is_noise), Number(outside), rules_digest);
-  }
+  for (const noise of found)
+    putNoise(database, { ...noise, is_noise: Number(noise.is_noise), outside: Number(noise.outside) });
 }
+
+const putNoise = change<
+  [noise: Pick<EventNoise, 'event' | 'rules_digest'> & { is_noise: number; outside: number }]
+>(`
+  INSERT OR REPLACE INTO event_noise (event, is_noise, outside, rules_digest, change)
+  VALUES ($event, $is_noise, $outside, $rules_digest, (SELECT coalesce(max(change), 0) + 1 FROM event_noise))`);
 
 /** The digests of the older and the newer object. */
 interface Compared {
@@ -170,16 +179,16 @@ export function changeOf(database: ReadDatabase, event: Event): Change | undefin
     return found && { ...found.compared, scope: found.scope };
   }
   if (event.event_type !== 'first_seen') return undefined;
-  const first = statement<Omit<Stored, 'sha256'> & { sha256: string }>(
-    database,
-    `SELECT e.sha256, s.noise_rules, s.watch, ${IN_PAGE} AS in_page, ${SHOWN_PAGES}
-     FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`,
-  ).get(event.id);
+  const first = firstVersion(database, event.id);
   if (!first) return undefined;
   const scope = scopeOf(first);
   const page = shownPage(first.to_page);
   return { from: null, to: scope.watch && page ? partOfPage(page, scope.watch) : first.sha256, scope };
 }
+
+const firstVersion = selectOne<Omit<Stored, 'sha256'> & { sha256: string }, [id: number]>(`
+  SELECT e.sha256, s.noise_rules, s.watch, ${IN_PAGE} AS in_page, ${SHOWN_PAGES}
+  FROM events e JOIN sources s ON s.key = e.source_key WHERE e.id = ? AND e.sha256 IS NOT NULL`);
 
 /** Returns the digests of everything that a description of an event may quote. */
 export function quotedDigests(
@@ -204,14 +213,18 @@ export function comparableEventsOf(
   sourceKey: number,
   { before, limit }: { before?: Pick<ComparableEvent, 'observed_at' | 'id'> | undefined; limit: number },
 ): ComparableEvent[] {
-  return statement<Stored>(
-    database,
-    `${BY_SOURCE} AND e.source_key = ? AND (e.observed_at, e.id) < (?, ?)
-     ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
-  )
-    .all(sourceKey, before?.observed_at ?? '\uffff', before?.id ?? 0, limit)
-    .map(fromStored);
+  return comparableBefore(database, sourceKey, before?.observed_at ?? '\uffff', before?.id ?? 0, limit);
 }
+
+const comparableBefore = selectAll<
+  Stored,
+  [sourceKey: number, observedAt: string, id: number, limit: number],
+  ComparableEvent
+>(
+  `${BY_SOURCE} AND e.source_key = ? AND (e.observed_at, e.id) < (?, ?)
+   ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
+  fromStored,
+);
 
 /** Returns the number of events of a source with two versions. */
 export const countComparable = selectValue<number, [sourceKey: number]>(
@@ -275,13 +288,7 @@ export class NoiseMarks {
   /** Reads all changes of rules, and up to `limit` changes of marks. Returns how many marks it read. */
   readNewer(limit: number): number {
     this.#readRules();
-    const rows = statement<MarkRow>(
-      this.#database,
-      `SELECT change, event, is_noise, rules_digest FROM event_noise INDEXED BY event_noise_by_change
-       WHERE (change, event) > (?, ?) ORDER BY change, event LIMIT ?`,
-    )
-      .raw()
-      .all(...this.#lastRow, limit);
+    const rows = newerMarks(this.#database, ...this.#lastRow, limit);
     for (const [change, event, is_noise, digest] of rows) {
       if (event >= this.#marks.length) this.#marks = grown(this.#marks, event);
       this.#marks[event] = is_noise === 1 ? this.#numberOf(digest) : 0;
@@ -293,13 +300,10 @@ export class NoiseMarks {
   /** Each change of rules is a revision of its source; revisions are append-only. */
   #readRules(): void {
     const rows = onSnapshot(this.#database, () => {
-      const changed =
+      const found =
         this.#lastRevision === undefined
-          ? 'SELECT key, rules_digest FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL AND $after IS NULL'
-          : 'SELECT key, rules_digest FROM sources WHERE key IN (SELECT source_key FROM source_revisions WHERE ledger_entry > $after)';
-      const found = statement<RulesRow>(this.#database, changed)
-        .raw()
-        .all({ after: this.#lastRevision ?? null });
+          ? allRules(this.#database)
+          : changedRules(this.#database, this.#lastRevision);
       this.#lastRevision = lastRevision(this.#database);
       return found;
     });
@@ -315,6 +319,18 @@ export class NoiseMarks {
     return number;
   }
 }
+
+const newerMarks = selectTuples<MarkRow, [change: number, event: number, limit: number]>(`
+  SELECT change, event, is_noise, rules_digest FROM event_noise INDEXED BY event_noise_by_change
+  WHERE (change, event) > (?, ?) ORDER BY change, event LIMIT ?`);
+
+const allRules = selectTuples<RulesRow>(
+  'SELECT key, rules_digest FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL',
+);
+
+const changedRules = selectTuples<RulesRow, [after: number]>(`
+  SELECT key, rules_digest FROM sources
+  WHERE key IN (SELECT source_key FROM source_revisions WHERE ledger_entry > ?)`);
 
 const lastRevision = selectValue<number>('SELECT coalesce(max(ledger_entry), 0) FROM source_revisions', 0);
 
@@ -361,12 +377,13 @@ const NEWEST_PICTURE = `CASE
 
 /** Returns the digest of the object in which a part of a source is watched; undefined if there is none. */
 export function newestVersion(database: ReadDatabase, key: number, watch: Watch | null): string | undefined {
-  const newest = watchedRegion(watch) ? shown('picture') : NEWEST;
-  return (
-    one<{ sha256: string | null }>(database, `SELECT ${newest} AS sha256 FROM sources WHERE key = ?`, key)
-      ?.sha256 ?? undefined
-  );
+  return watchedRegion(watch) ? newestPicture(database, key) : newestDocument(database, key);
 }
+
+const newestPicture = selectValue<string, [key: number]>(
+  `SELECT ${shown('picture')} FROM sources WHERE key = ?`,
+);
+const newestDocument = selectValue<string, [key: number]>(`SELECT ${NEWEST} FROM sources WHERE key = ?`);
 
 /** Returns the watched parts of sources after a key. */
 export const watchedParts = selectAll<

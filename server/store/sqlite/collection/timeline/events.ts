@@ -1,10 +1,11 @@
 import type { Event, EventNeighbours, EventType, PageLabel } from '../../../../../shared/collection/event.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../../engine/open.ts';
 import {
   change,
   hasRow,
-  insert,
+  inserts,
   selectAll,
+  selectEach,
   selectOne,
   selectValue,
   selectValues,
@@ -84,11 +85,17 @@ export function nextEventId(database: WriteDatabase): number {
 export const lastEventId = selectValue<number>('SELECT coalesce(max(id), 0) AS id FROM events', 0);
 
 export function insertEvent(database: WriteDatabase, event: NewEvent): void {
-  const columns = `id, source_key, retrieval, event_type, observer, observed_at, original_observed_at, sha256,
-    previous_sha256, reverts_to, page_label, page, ledger_entry`;
   const page_label = event.page_label && JSON.stringify(event.page_label);
-  insert(database, 'events', columns, { ...event, page_label, page: event.page ?? null });
+  insertRow(database, { ...event, page_label, page: event.page ?? null });
 }
+
+const insertRow = inserts<
+  Omit<NewEvent, 'page_label' | 'page'> & { page_label: string | null; page: string | null }
+>(
+  'events',
+  `id, source_key, retrieval, event_type, observer, observed_at, original_observed_at, sha256, previous_sha256,
+   reverts_to, page_label, page, ledger_entry`,
+);
 
 /** Returns the id of the first event with an object as a version of a source, by an observer. */
 export const firstEventWith = selectValue<
@@ -151,34 +158,35 @@ export function labelOfNewestVersion(
   sourceKey: number,
   { isOwn }: { isOwn: boolean },
 ): PageLabel | null {
-  const label = statement<{ page_label: string | null }>(
-    database,
-    `SELECT page_label FROM events INDEXED BY events_by_source
-     WHERE source_key = ? AND event_type IN ('first_seen', 'changed') AND (observer = 'self') = ?
-     ORDER BY observed_at DESC, id DESC LIMIT 1`,
-  ).get(sourceKey, Number(isOwn))?.page_label;
-  return parsePageLabel(label ?? null);
+  return parsePageLabel(newestLabel(database, sourceKey, Number(isOwn)) ?? null);
 }
+
+const newestLabel = selectValue<string, [sourceKey: number, isOwn: number]>(`
+  SELECT page_label FROM events INDEXED BY events_by_source
+  WHERE source_key = ? AND event_type IN ('first_seen', 'changed') AND (observer = 'self') = ?
+  ORDER BY observed_at DESC, id DESC LIMIT 1`);
 
 /** Returns the events next to one in the timeline, and among those of its source. */
 export function neighboursOf(database: ReadDatabase, id: number): EventNeighbours {
-  const beside = (index: 'events_by_time' | 'events_by_source', isNewer: boolean) =>
-    statement<number>(
-      database,
-      `SELECT n.id FROM events e JOIN events n INDEXED BY ${index}
-       ON ${index === 'events_by_source' ? 'n.source_key = e.source_key AND' : ''}
-         (n.observed_at, n.id) ${isNewer ? '>' : '<'} (e.observed_at, e.id)
-       WHERE e.id = ? ORDER BY n.observed_at ${isNewer ? '' : 'DESC'}, n.id ${isNewer ? '' : 'DESC'} LIMIT 1`,
-    )
-      .pluck()
-      .get(id) ?? null;
   return {
-    newer: beside('events_by_time', true),
-    older: beside('events_by_time', false),
-    newer_of_source: beside('events_by_source', true),
-    older_of_source: beside('events_by_source', false),
+    newer: newer(database, id) ?? null,
+    older: older(database, id) ?? null,
+    newer_of_source: newerOfSource(database, id) ?? null,
+    older_of_source: olderOfSource(database, id) ?? null,
   };
 }
+
+const beside = (index: 'events_by_time' | 'events_by_source', isNewer: boolean) =>
+  selectValue<number, [id: number]>(
+    `SELECT n.id FROM events e JOIN events n INDEXED BY ${index}
+     ON ${index === 'events_by_source' ? 'n.source_key = e.source_key AND' : ''}
+       (n.observed_at, n.id) ${isNewer ? '>' : '<'} (e.observed_at, e.id)
+     WHERE e.id = ? ORDER BY n.observed_at ${isNewer ? '' : 'DESC'}, n.id ${isNewer ? '' : 'DESC'} LIMIT 1`,
+  );
+const newer = beside('events_by_time', true);
+const older = beside('events_by_time', false);
+const newerOfSource = beside('events_by_source', true);
+const olderOfSource = beside('events_by_source', false);
 
 /** Returns the events after an id, in the order in which they were recorded. */
 export const eventsAfter = selectAll<Stored, [id: number, limit: number], Event>(
@@ -221,12 +229,10 @@ type StoredRecordedEvent = Omit<RecordedEventRow, 'page_label' | 'page'> & {
 
 /** Iterates over all events with the data that the ledger recorded, in ledger order. */
 export function* iterateRecordedEvents(database: ReadDatabase): Generator<RecordedEventRow> {
-  const rows = statement<StoredRecordedEvent>(
-    database,
-    `${RECORDED_EVENTS} ORDER BY e.ledger_entry`,
-  ).iterate();
-  for (const row of rows) yield recordedFromStored(row);
+  for (const row of storedEvents(database)) yield recordedFromStored(row);
 }
+
+const storedEvents = selectEach<StoredRecordedEvent>(`${RECORDED_EVENTS} ORDER BY e.ledger_entry`);
 
 /** Returns an event with the data that the ledger recorded. */
 export const recordedEvent = selectOne<StoredRecordedEvent, [id: number], RecordedEventRow>(
