@@ -127,12 +127,15 @@ describe('npm run strongroom -- serve', () => {
     const assets = await readdir(join(place, 'assets'));
     expect(assets.sort((left, right) => (left < right ? -1 : 1))).toEqual([
       'icon.svg',
+      'mono.woff2',
       'pages.css',
       'search.js',
+      'serif.woff2',
+      'text.woff2',
       'verify.js',
     ]);
     for (const name of assets)
-      expect(await readFile(join(place, 'assets', name), 'utf8')).toBe(await readAsset(name));
+      expect(await readFile(join(place, 'assets', name))).toEqual(await readAsset(name));
     node.npm.kill('SIGTERM');
     await expectEnded(node);
   });

@@ -67,7 +67,8 @@ interface PageContent {
  * No script can run in a page that shows text from outside: it has none of its own, and the policy allows none. The
  * pages for searching and verifying have one script, and read files of the copy only.
  */
-const POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'";
+const POLICY =
+  "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'";
 const SCRIPT_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`;
 
 const NAVIGATION = [

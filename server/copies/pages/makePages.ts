@@ -109,19 +109,21 @@ const ASSETS = [
   ['search.js', 'text/javascript; charset=utf-8'],
   ['verify.js', 'text/javascript; charset=utf-8'],
   ['icon.svg', 'image/svg+xml'],
+  ['text.woff2', 'font/woff2'],
+  ['serif.woff2', 'font/woff2'],
+  ['mono.woff2', 'font/woff2'],
 ] as const;
 
-/** The style and the scripts of the pages. */
+/** The style, the fonts and the scripts of the pages. */
 async function* assets(): AsyncGenerator<Page> {
   const read = await assetReader();
-  for (const [name, type] of ASSETS)
-    yield { path: `assets/${name}`, bytes: Buffer.from(await read(name)), type };
+  for (const [name, type] of ASSETS) yield { path: `assets/${name}`, bytes: await read(name), type };
 }
 
 /** After the build, the files are beside the code. Where the sources run, they are built when they are needed. */
-async function assetReader(): Promise<(name: string) => Promise<string>> {
+async function assetReader(): Promise<(name: string) => Promise<Buffer>> {
   if (!import.meta.url.endsWith('.ts'))
-    return (name) => readFile(new URL(`./copy-pages.${name}`, import.meta.url), 'utf8');
+    return (name) => readFile(new URL(`./copy-pages.${name}`, import.meta.url));
   // Not a literal: the build of the server must not contain what builds.
   const builder = new URL('./buildAssets.ts', import.meta.url).href;
   const { readAsset } = (await import(builder)) as typeof import('./buildAssets.ts');

@@ -1,7 +1,7 @@
 /** The paths of the pages in a copy. `docs/static-archive.md` documents them. */
 
 /** Increased when the design of the pages or their comparisons change. The next sync then writes all of them again. */
-export const PAGES_VERSION = 6;
+export const PAGES_VERSION = 7;
 
 /** The number of items in one part of a list. A part never changes its first item, so new items change the last part only. */
 export const PART = {
