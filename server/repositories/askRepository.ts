@@ -156,8 +156,12 @@ class Asking {
     const error = attempt.error ?? cut;
     if (error !== null) this.#failures.set(url, inSentence(failureWords(error, status)));
     else this.#failures.delete(url);
-    if (error === 'redirect_refused')
+    if (error === 'redirect_refused') {
+      // A private address is refused before it answers. Another scheme is in an answer.
+      if (status !== null)
+        throw unreadable(`${publishedAddress(url)} leads to an address that is neither http nor https.`);
       throw new Problem('private_address', 'The address leads to a private address, which is not fetched.');
+    }
     if (retry_at !== null) pause.waitUntil(retry_at);
     const isWhole = cut === null && staged !== null;
     return {

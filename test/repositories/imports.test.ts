@@ -377,7 +377,10 @@ describe('the import of a record', () => {
     repository.faults.set('/api/v2/versions/12345/files?per_page=100&page=3', [answer(302, private_)]);
     const url = repository.origin + repository.landingPath(record);
     const refused = await problemOf(node.sendJson('POST', '/manage/import?wait=true', { url }));
-    expect(refused).toMatchObject({ code: 'private_address' });
+    expect(refused).toMatchObject({
+      code: 'private_address',
+      detail: 'The address leads to a private address, which is not fetched.',
+    });
 
     const given = new AbortController();
     const isLeft = new Promise<void>((resolve) => {
@@ -415,6 +418,12 @@ describe('the import of a record', () => {
     const plain = await tryIt({ url: `${repository.origin}/plain` });
     expect(plain).toMatchObject({ code: 'record_unreadable' });
     expect(String(plain.detail)).toContain('neither Signposting nor schema.org');
+    repository.faults.set('/data', [answer(302, { Location: 'data:text/html,<title>A page</title>' })]);
+    const data = await tryIt({ url: `${repository.origin}/data` });
+    expect(data).toMatchObject({ code: 'record_unreadable' });
+    expect(data.detail).toContain(
+      `${repository.origin}/data leads to an address that is neither http nor https.`,
+    );
     // No draft was made of any.
     expect(await (await node.fetchAsOwner('/manage/drafts')).json()).toMatchObject({ total: 0 });
     expect((await node.fetch('/manage/import', { method: 'POST' })).status).toBe(401);

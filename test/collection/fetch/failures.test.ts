@@ -1,6 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
+import { failureWords } from '../../../shared/collection/retrievalWords.ts';
 import {
   chunked,
   closeScriptedWebs,
@@ -91,6 +92,7 @@ const FAILURES: Record<string, [Step, Expected]> = {
   ],
   'a redirect without Location': [page('', { status: 302 }), { error: 'invalid_response', status: 302 }],
   'a redirect to a file': [redirect('file:///etc/passwd'), { error: 'redirect_refused', status: 302 }],
+  'a redirect to data': [redirect('data:text/plain,words'), { error: 'redirect_refused', status: 302 }],
   'a redirect to itself': [redirect('#again'), { error: 'redirect_loop', status: 302 }],
 };
 
@@ -108,6 +110,9 @@ test('each kind of failure has its own error code', async () => {
   );
   const expected = Object.entries(FAILURES).map(([title, [, failure]]) => [title, failure]);
   expect(recorded).toEqual(Object.fromEntries(expected));
+  expect(failureWords('redirect_refused', 302), 'what the pages say of data, too').toBe(
+    'The address leads to a private address, or to something other than http or https, which was blocked',
+  );
   const stats = (await (await node.fetch('/api/stats')).json()) as object;
   expect(stats, 'no failure is an observation').toMatchObject({ observations: 0, events: 0 });
 });
