@@ -14,7 +14,7 @@ import { isJoined } from '../store/sqlite/archive/sets.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { deletePeerWord } from '../store/sqlite/node/peerOrigins.ts';
-import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
+import { absentAmong, absentObject, isAbsent } from '../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
   insertShowing,
@@ -58,7 +58,7 @@ export const VISITOR: Reader = { owner: false };
 /**
  * Requires that a reader may read the bytes of a digest.
  *
- * @throws Problem `released`, for everybody; `withheld`, for visitors, with the reason and since when
+ * @throws Problem `released`, for everybody; `withheld`, for visitors, with the reason and since when; `not_found` if they never came
  */
 export function requireReadable(read: ReadDatabase, sha256: string, reader: Reader): void {
   const problem = unreadable(read, sha256, reader);
@@ -67,7 +67,7 @@ export function requireReadable(read: ReadDatabase, sha256: string, reader: Read
 
 /** Returns why a reader may not read the bytes of a digest, or undefined. */
 export function unreadable(read: ReadDatabase, sha256: string, { owner }: Reader): Problem | undefined {
-  if (!isMarked(read, { sha256 })) return undefined;
+  if (!isMarked(read, { sha256 })) return isAbsent(read, sha256) ? notHere(owner) : undefined;
   const release = releaseOf(read, sha256);
   if (release) {
     const { reason, at } = release;
@@ -82,6 +82,12 @@ export function unreadable(read: ReadDatabase, sha256: string, { owner }: Reader
   if (owner) return notReceived(read, sha256);
   const withholding = withholdingOf(read, sha256);
   return withholding && withheld(withholding);
+}
+
+/** Bytes that a peer or a restored copy did not give, and that are shown again before they came from elsewhere. */
+function notHere(isOwner: boolean): Problem {
+  const hint = isOwner ? ' Add a copy that has them and check it, or upload the same file.' : '';
+  return new Problem('not_found', `These bytes are not here. The record and the digest remain.${hint}`);
 }
 
 /** Why not even the owner can read bytes that a peer did not give. Visitors may not read them anyway. */
@@ -103,8 +109,8 @@ export function unreadableAmong(
   digests: readonly string[],
   { owner }: Reader,
 ): Set<string> {
-  const others = owner ? absentAmong : withheldAmong;
-  return new Set([...releasedAmong(read, digests), ...others(read, digests)]);
+  const withheld = owner ? [] : withheldAmong(read, digests);
+  return new Set([...releasedAmong(read, digests), ...absentAmong(read, digests), ...withheld]);
 }
 
 /** Returns whether a reader may read the bytes of all these digests. */

@@ -142,6 +142,33 @@ test('what the copy did not give is absent, not damaged, until another copy give
   expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
 });
 
+test('what is shown again before its bytes are here is said not to be here, and is not called damaged', async () => {
+  const { node, copy } = await takenOver();
+  await show(node, { sha256: secret });
+  const notHere = {
+    code: 'not_found',
+    status: 404,
+    detail: expect.stringContaining('are not here') as string,
+  };
+  const visitor = await problemOf(node.fetch(`/api/blobs/${secret}`));
+  expect(visitor).toMatchObject(notHere);
+  expect(visitor).toMatchObject({ detail: 'These bytes are not here. The record and the digest remain.' });
+  expect(await problemOf(asOwner(node))).toMatchObject({
+    ...notHere,
+    detail: expect.stringContaining('Add a copy that has them and check it') as string,
+  });
+  const { items } = (await (await node.fetch('/api/packs')).json()) as { items: { id: string }[] };
+  const pack = items[0]?.id ?? '';
+  expect(await problemOf(node.fetch(`/api/packs/${pack}/file`))).toMatchObject(notHere);
+  await sync(node, copy);
+  await audit(node);
+  expect(await (await node.fetch('/api/damages')).json()).toMatchObject({ total: 0 });
+  const old = await addCopy(node, await own(backup), { pages: false });
+  await sync(node, old);
+  expect(await check(node, old)).toMatchObject({ ok: true, restored: 1 });
+  expect(await (await node.fetch(`/api/blobs/${secret}`)).text()).toBe(SECRET);
+});
+
 test('an upload of the same bytes ends that they are absent', async () => {
   const { node, folder } = await takenOver();
   await uploadNewPack(node, sampleRecord({ title: 'Again' }), { 'a.txt': SECRET });

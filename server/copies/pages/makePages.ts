@@ -334,6 +334,7 @@ async function readableSet(store: Store, id: string): Promise<SetIndex | undefin
 function whyHidden(database: ReadDatabase, sha256: string): string | undefined {
   const problem = unreadable(database, sha256, VISITOR);
   if (!problem) return undefined;
+  if (problem.code === 'not_found') return 'Not in this archive.';
   const { since, reason } = problem.extra.members as { since: string; reason: ReleasedReason };
   const what = problem.code === 'released' ? 'Given up on' : 'Withheld since';
   return `${what} ${dayText(since)}: ${RELEASED_REASON_TEXT[reason]}.`;

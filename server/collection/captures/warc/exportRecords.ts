@@ -243,7 +243,10 @@ function metadataOf(
   isWritten: boolean,
 ): Record<string, string | undefined> {
   const { redirects, page_label, sha256, connection } = row;
-  const state = () => unreadable(store.read, sha256 ?? '', reader)?.code ?? 'missing or damaged';
+  const state = () => {
+    const code = unreadable(store.read, sha256 ?? '', reader)?.code ?? 'missing or damaged';
+    return code === 'not_found' ? 'not here' : code;
+  };
   const events = eventsOfAttempt(database, row);
   return {
     retrieval: String(row.id),
