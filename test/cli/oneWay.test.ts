@@ -5,10 +5,12 @@ import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { closeTestStores, openTestStore } from '../support/store.ts';
 
 afterEach(async () => {
   await closeScriptedWebs();
   await closeTestNodes();
+  await closeTestStores();
 });
 
 const RECORD = { ...sampleRecord(), title: 'Published' };
@@ -98,4 +100,15 @@ test('what a command prints, and its exit code, do not depend on whether a node 
   expect(alone).toEqual(await printedBy(true));
   const codes = alone.map((each) => (each as { code: number }).code);
   expect(new Set(codes)).toEqual(new Set([0, 1, 2]));
+});
+
+test('while another command has the folder open, a command says so', async () => {
+  const node = await openTestNode();
+  await node.close();
+  await openTestStore(node.dataFolder);
+  const { code, stderr } = await runHere(['profile', 'list', '--data', node.dataFolder]);
+  expect(code).toBe(2);
+  expect(stderr).toBe(
+    `Another Strongroom has the data folder ${node.dataFolder} open. Close it, or name another folder with --data.\n`,
+  );
 });

@@ -34,7 +34,8 @@ export async function withNode<Result>(
   try {
     opened = await openHere(resolve(options.data), config);
   } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error;
+    // Another command that has the folder open answers nowhere.
+    if (!(error instanceof FolderInUseError) || !(await readEndpointFile(resolve(options.data)))) throw error;
     return work(await connectToNode(options));
   }
   try {
