@@ -184,7 +184,7 @@ function checkTimestamp(
       const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
       requireThat(isOfProof && text !== '', 'It covers a checkpoint that is not in this file.');
       const verified = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
-      const id = JSON.stringify([verified.issuer, verified.signer, verified.serial]);
+      const id = `${verified.certificate} ${verified.serial}`;
       const other = seen.get(id);
       // Shown under two names, one timestamp would be taken for those of two authorities.
       requireThat(other === undefined, `It is the same as the timestamp of ${other}.`);

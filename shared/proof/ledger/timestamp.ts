@@ -192,6 +192,8 @@ export interface VerifiedTimestamp {
   /** The names in the certificate. Whether they are true, only a certificate authority can say. */
   signer: string;
   issuer: string;
+  /** The SHA-256 of the certificate, in hex. Two authorities can have one name. */
+  certificate: string;
 }
 
 /**
@@ -222,8 +224,14 @@ export function verifyTimestamp(
     if (wrongUsage !== undefined) throw new TimestampError(`Its certificate ${wrongUsage}.`);
     if (info.at < certificate.notBefore || info.at > certificate.notAfter)
       throw new TimestampError('Its certificate was not valid at that time.');
-    const { subjectName: signer, issuerName: issuer } = certificate;
-    return { at: info.at, serial: `0x${info.serial.toUpperCase()}`, signer, issuer };
+    const { subjectName: signer, issuerName: issuer, encoding } = certificate;
+    return {
+      at: info.at,
+      serial: `0x${info.serial.toUpperCase()}`,
+      signer,
+      issuer,
+      certificate: hexOf(crypto.digest('sha256', encoding)),
+    };
   } catch (error) {
     if (error instanceof DerError)
       throw new TimestampError(`It is not a timestamp reply. ${error.message}`, { cause: error });
