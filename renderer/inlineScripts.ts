@@ -22,9 +22,10 @@ export function buildChooserScript(): Promise<string> {
   return buildScript(resolve(folder, 'chooser'));
 }
 
-/** Builds the script that evidence files carry. */
-export function buildEvidenceScript(): Promise<string> {
-  return buildScript(resolve(folder, 'evidence'));
+/** Builds the script that evidence files carry. It knows the style beside it. */
+export async function buildEvidenceScript(): Promise<string> {
+  const style = hash('sha256', await readEvidenceStyle());
+  return buildScript(resolve(folder, 'evidence'), { STYLE_SHA256: JSON.stringify(style) });
 }
 
 export function readEvidenceStyle(): Promise<string> {
@@ -62,11 +63,15 @@ export function inlineScripts(): Plugin {
   };
 }
 
-/** @param root the folder of the script, whose first file is `main.ts` */
-async function buildScript(root: string): Promise<string> {
+/**
+ * @param root the folder of the script, whose first file is `main.ts`
+ * @param define what stands for names in it
+ */
+async function buildScript(root: string, define: Record<string, string> = {}): Promise<string> {
   const built = await build({
     configFile: false,
     root,
+    define,
     logLevel: 'error',
     build: {
       write: false,

@@ -8,6 +8,7 @@ import { EC_KEY, RSA_KEY, TimestampAuthority } from '../support/network/timestam
 import {
   changesOf,
   evidenceIn,
+  otherPagesOf,
   passageChangesOf,
   withCutData,
   withEvidence,
@@ -265,6 +266,29 @@ test('the evidence files of a set and of a pack hold offline, with their files',
     await writeFile(file, withEvidence(whole, evidence));
     await opened.goto(pathToFileURL(file).href);
     await expect(opened.getByText('The record of the pack was altered.').first()).toBeVisible();
+    await opened.context().close();
+  });
+  await test.step('a page with anything else in it says so, as long as its script is its own', async () => {
+    const file = await saveEvidence(page, pack, testInfo);
+    const whole = await readFile(file, 'utf8');
+    const { page: opened } = await openOffline(browser, file);
+    await expect(opened.getByRole('status')).toHaveAttribute('data-verdict', 'intact');
+    for (const [what, html] of Object.entries(otherPagesOf(whole))) {
+      expect(html, what).not.toBe(whole);
+      await writeFile(file, html);
+      await opened.goto(pathToFileURL(file).href);
+      await expect(opened.getByRole('status'), what).toHaveAttribute('data-verdict', 'unknown');
+      await expect(opened.getByText('Nothing else is in this page than the report.'), what).toHaveCount(1);
+      await expect(opened.getByText('Another story'), what).toHaveCount(0);
+      expect((await runCommand(['verify', file])).code, what).toBe(1);
+    }
+    // No script sees such a root. It is gone with its body.
+    const root = '<template shadowrootmode="closed"><p>Another story.</p></template>';
+    await writeFile(file, whole.replace('<body>', `<body>${root}`));
+    await opened.goto(pathToFileURL(file).href);
+    await expect(opened.getByRole('status')).toContainText('Intact.');
+    expect(await opened.getByRole('status').isVisible()).toBe(true);
+    expect((await runCommand(['verify', file])).code).toBe(1);
     await opened.context().close();
   });
 });

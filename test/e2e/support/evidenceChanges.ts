@@ -34,6 +34,29 @@ export function withCutData(html: string): string {
   return html.replace(DATA, (all) => all.slice(0, 900) + '</script>');
 }
 
+/** Pages of the same data and with the same script, in which something else was changed. */
+export function otherPagesOf(html: string): Record<string, string> {
+  const beforeEnd = (more: string) => {
+    const end = html.lastIndexOf('</body>');
+    return html.slice(0, end) + more + html.slice(end);
+  };
+  const [data = ''] = DATA.exec(html) ?? [];
+  return {
+    'a text after the page': `${html}<p>Another story.</p>`,
+    'a text before it': `<p>Another story.</p>${html}`,
+    'a text in the body': html.replace('<body>', '<body><p>Another story.</p>'),
+    'a text at the end of the body': beforeEnd('<p>Another story.</p>'),
+    'a comment after the body': `${html}<!-- x -->`,
+    'no document type': html.replace('<!doctype html>\n', ''),
+    'another style': html.replace('</style>', '.verdict::after { content: "Another story." }</style>'),
+    'a second style': html.replace('</head>', '<style>dd { display: none }</style></head>'),
+    'no policy': html.replace(/<meta http-equiv[^>]*>\n/, ''),
+    'data twice': html.replace('<body>', () => `<body>${data}`),
+    'a hidden report': beforeEnd('<main><h1>Another story</h1></main>').replace('<main>', '<main hidden>'),
+    'an attribute': html.replace('<body>', '<body title="Another story">'),
+  };
+}
+
 /** One changed character in each part, and what the page says of it. */
 export function changesOf(): Change[] {
   const proof = (evidence: Evidence) => evidence.recorded.proofs[0] as Evidence['recorded']['proofs'][0];
