@@ -3,8 +3,11 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { Encrypter } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runAgeTask } from '../../server/copies/keys/ageFiles.ts';
+import { runAge } from '../../server/copies/keys/copyKeys.ts';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
@@ -300,6 +303,32 @@ describe('the commands', () => {
     expect(Buffer.from(encrypted as Uint8Array).toString('latin1')).toMatch(
       /^age-encryption\.org\/v1\n-> scrypt \S+ 18\n/,
     );
+  });
+
+  test('one key at a time is derived from a passphrase, because each takes 256 MB, also after one that failed', async () => {
+    const encrypter = new Encrypter();
+    encrypter.setPassphrase('correct horse battery');
+    encrypter.setScryptWorkFactor(10);
+    const decrypt = await encrypter.encrypt('key');
+    // oxlint-disable-next-line typescript/unbound-method -- It is called with its thread.
+    const post = Worker.prototype.postMessage;
+    let [running, most] = [0, 0];
+    const threads = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (
+      this: Worker,
+      ...sent
+    ) {
+      running += 1;
+      most = Math.max(most, running);
+      this.once('message', () => (running -= 1));
+      post.apply(this, sent);
+    });
+    const passphrases = ['correct horse battery', 'wrong', 'correct horse battery'];
+    const answers = await Promise.allSettled(
+      passphrases.map((passphrase) => runAge({ decrypt, passphrase })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([threads.mock.calls.length, most]).toEqual([3, 1]);
+    threads.mockRestore();
   });
 
   test('a restored archive continues with the same key once its file is back', async () => {

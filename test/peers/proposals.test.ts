@@ -127,6 +127,39 @@ test('what the node collected itself, or somebody handed in, is not withheld bec
   expect((await own.node.fetch(`/archive/${sha256}`)).status).toBe(200);
 });
 
+test('a page capture and a retrieval that are ours are only proposed if a peer withholds them', async () => {
+  const web = await ScriptedWeb.open();
+  const html = { headers: { 'content-type': 'text/html; charset=utf-8' } };
+  web.script('/', page('<title>One</title><p>Drawn here', html));
+  web.script('/a', page('fetched here'));
+  const own = await openCollectingNode();
+  await own.watch(web.url('/'), { capture: 'page' });
+  await own.watch(web.url('/a'));
+  await own.check();
+  // The peer mirrors this node, and then says what of it is to be withheld.
+  const other = await openTestNode();
+  await mirror(other, await addPeer(other, own.node.url), { sources: true });
+  const listed = async <Item>(path: string) =>
+    ((await (await other.fetchAsOwner(path)).json()) as { items: Item[] }).items;
+  const [drawn] = await listed<{ id: string; text: string; picture: string }>('/archive/pages');
+  const captures = await listed<{ retrieval: { id: number; sha256: string | null } }>('/api/retrievals');
+  const fetched = sha256Of('fetched here');
+  const peer = await addPeer(own.node, other.url);
+  await mirror(own.node, peer, { sources: true });
+  await withhold(other, { page: drawn?.id }, 'legal_order');
+  await withhold(other, {
+    retrieval: captures.find((each) => each.retrieval.sha256 === fetched)?.retrieval.id,
+  });
+  expect(await mirror(own.node, peer, { sources: true })).toMatchObject({ proposed: 2, refused: [] });
+  expect(await withheldAt(own.node)).toEqual([]);
+  for (const sha256 of [drawn?.text, drawn?.picture, fetched])
+    expect((await own.node.fetch(`/archive/${sha256}`)).status).toBe(200);
+  expect(await proposals(own.node, peer)).toMatchObject([
+    { kind: 'withheld', page: drawn?.id, sha256: null, reason: 'legal_order' },
+    { kind: 'withheld', page: null, sha256: fetched, reason: 'copyright' },
+  ]);
+});
+
 test('the word of a peer ends for bytes that come from somewhere else, and holds for the rest of its pack', async () => {
   const other = await openTestNode();
   const { id: pack } = await uploadNewPack(other, sampleRecord(), { 'a.txt': OURS, 'b.txt': 'theirs alone' });

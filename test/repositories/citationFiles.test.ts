@@ -143,6 +143,7 @@ test('a DOI with escapes comes into the record as it is', async () => {
 });
 
 test.each([
+  ['Tides\\:of 3\\!4\\,m', 'Tides of 34 m'],
   ['8\\,MHz over 3\\;m: water\\-shed, sel\\/f', '8 MHz over 3 m: watershed, self'],
   ['The {\\TeX} and \\LaTeX{} guide, \\BibTeX', 'The TeX and LaTeX guide, BibTeX'],
   [

@@ -384,6 +384,9 @@ test('a bag in a ZIP is verified, and what is beside it or has a name twice is n
       ...bag.map(({ name, data }) => ({ name: name.replace('b/', 'c/'), data })),
     ]),
     'cut.zip': buildZip(bag).subarray(0, 300),
+    'backslash.zip': buildZip(bag.map(({ name, data }) => ({ name: name.replaceAll('/', '\\'), data }))),
+    'bzip2.zip': buildZip(bag.map((entry) => ({ ...entry, method: 12 }))),
+    'prefix.zip': Buffer.concat([Buffer.from('#!/bin/sh\n'), buildZip(bag)]),
     'b.tar.gz': 'x',
   });
   expect(await verdicts(['beside.zip'])).toMatchObject({
@@ -398,6 +401,9 @@ test('a bag in a ZIP is verified, and what is beside it or has a name twice is n
   const reasons: Record<string, RegExp> = {
     'several.zip': /several bags/,
     'cut.zip': /No bag in it is verified: .*truncated/,
+    'backslash.zip': /No bag in it is verified: .*A path must use \/ instead of a backslash/,
+    'bzip2.zip': /No bag in it is verified: .* is neither stored nor deflated/,
+    'prefix.zip': /No bag in it is verified: /,
     'b.tar.gz': /archive of this kind is not opened/,
   };
   const single = verifyPaths({ paths: Object.keys(reasons).map((name) => join(folder, name)) });

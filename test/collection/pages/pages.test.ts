@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { PNG } from 'pngjs';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ArchivedDraw, PageCapture, PageComparison, PageList } from '../../../shared/collection/page.ts';
+import type { PageResources } from '../../../shared/collection/view.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { sha256Of } from '../../support/archive/packs.ts';
 import {
   page as answer,
   closeScriptedWebs,
+  raw,
   ScriptedWeb,
   type Step,
 } from '../../support/network/scriptedWeb.ts';
@@ -242,11 +245,13 @@ describe('a page that is served as the field serves pages', () => {
          </script>
          <iframe sandbox="allow-scripts" src="/frame"></iframe>
          <iframe sandbox="allow-scripts" srcdoc="<script src='${web.url('/doc.js')}'></script>"></iframe>
-         <iframe src="data:text/html,<script src='${web.url('/data.js')}'></script>"></iframe>`,
+         <iframe src="data:text/html,<script src='${web.url('/data.js')}'></script>"></iframe>
+         <img alt="sign" src="/sign">`,
         HTML,
       ),
     );
-    web.script('/frame', answer(frame, HTML));
+    // Its head lines end with a bare LF.
+    web.script('/frame', raw(`HTTP/1.1 200 OK\nContent-Type: text/html\nConnection: close\n\n${frame}`));
     for (const name of ['frame', 'doc', 'data'])
       web.script(
         `/${name}.js`,
@@ -257,6 +262,17 @@ describe('a page that is served as the field serves pages', () => {
       answer('all of it', {
         status: 206,
         headers: { 'content-type': 'text/plain', 'Content-Range': 'bytes 0-8/9' },
+      }),
+    );
+    const sign = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>';
+    web.script(
+      '/sign',
+      answer(sign, {
+        status: 206,
+        headers: {
+          'content-type': 'image/svg+xml',
+          'Content-Range': `bytes 0-${sign.length - 1}/${sign.length}`,
+        },
       }),
     );
     const { node, page, text } = await captured(web);
@@ -272,6 +288,9 @@ describe('a page that is served as the field serves pages', () => {
     expect(again.requests.filter(({ reason }) => reason !== null)).toMatchObject([
       { method: 'PUT', reason: 'method' },
     ]);
+    const shown = await node.read<PageResources>(`/archive/${page.document}/page/resources`);
+    expect(shown.used.map(({ sha256 }) => sha256)).toContain(sha256Of(sign));
+    expect(shown.missing).toEqual([]);
   });
 
   test('a video without a source hides nothing of what is behind it', async () => {

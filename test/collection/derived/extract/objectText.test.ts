@@ -176,6 +176,7 @@ describe('decodes the body for the text, and stores it encoded', () => {
   const body = '<p>Read behind the encoding';
   test.each([
     ['gzip', gzipSync(body)],
+    ['gzip', Buffer.concat([gzipSync(body), Buffer.from('<!-- behind it -->')])],
     ['x-gzip', gzipSync(body)],
     ['deflate', deflateSync(body)],
     ['deflate', deflateRawSync(body)],
