@@ -46,6 +46,15 @@ async function gets(node: TestNode, set: string, parts: readonly string[]): Prom
   return Promise.all(addresses.map(async (address) => (await node.fetch(address)).status));
 }
 
+async function exportedAndImported(node: TestNode): Promise<TestNode> {
+  await node.close();
+  const folder = await temporaryFolder();
+  const [file, data] = [join(folder, 'archive.zip'), join(folder, 'data')];
+  expect(await runHere(['export', '--data', node.dataFolder, '--out', file])).toMatchObject({ code: 0 });
+  expect(await runHere(['import', file, '--data', data])).toMatchObject({ code: 0 });
+  return openTestNode({ dataFolder: data });
+}
+
 test('a file is withheld with the parts in which a set has it, and its parts with it', async () => {
   const { node, set, parts } = await withFile();
   expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
@@ -91,14 +100,21 @@ test('a file that is withheld is not shown in a set that comes later, nor while 
 test('an archive that was exported and imported withholds the same', async () => {
   const { node, set, parts } = await withFile();
   await withhold(node, { sha256: parts[0] });
-  await node.close();
-  const folder = await temporaryFolder();
-  const [file, data] = [join(folder, 'archive.zip'), join(folder, 'data')];
-  expect(await runHere(['export', '--data', node.dataFolder, '--out', file])).toMatchObject({ code: 0 });
-  expect(await runHere(['import', file, '--data', data])).toMatchObject({ code: 0 });
-  const again = await openTestNode({ dataFolder: data });
+  const again = await exportedAndImported(node);
   expect(await gets(again, set, parts)).toEqual([451, 451, 451, 451, 451]);
 });
+
+test.each(['file', 'part', 'set'])(
+  'what is withheld together with a %s stays so in an imported archive that has no list of the set',
+  async (kind) => {
+    const { node, set, parts } = await withFile();
+    await withhold(node, kind === 'set' ? { pack: set } : { sha256: kind === 'file' ? DIGEST : parts[0] });
+    const { files } = (await (await node.fetch(`/api/packs/${set}`)).json()) as Pack;
+    await release(node, files[0]?.sha256 ?? '');
+    const again = await exportedAndImported(node);
+    expect(await gets(again, set, parts)).toEqual([410, 451, 451, 451, 451]);
+  },
+);
 
 test('a file is released with the parts in which a set has it, which the preview names', async () => {
   const { node, set, parts } = await withFile();

@@ -2,7 +2,7 @@ import type { RecordedWithholding } from '../../../../shared/node/withheld.ts';
 import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { run, selectValues } from '../engine/queries.ts';
+import { hasRow, run, selectAll, selectValues } from '../engine/queries.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
@@ -48,13 +48,19 @@ const isSentByPageSql = (part: string) => `
 /** The condition that a withholding is not because of a login, after which each object is withheld for itself. */
 const isNotForLogin = `(SELECT reason FROM withholdings WHERE ledger_entry = $entry) IS NOT 'login'`;
 
+/** What a part may be that a page does not show as it is. */
+const NOT_SHOWN: readonly string[] = ['font', 'stylesheet'];
+
 /**
  * The condition that a page may show the bytes of one of its parts: that it asked for them as something else than a font or
  * a style, which one withholds for itself.
  */
 const showsSql = (digest: string) => `
-  EXISTS (SELECT 1 FROM json_each(p.requests) asked
-    WHERE asked.value ->> 'sha256' = ${digest} AND asked.value ->> 'type' NOT IN ('font', 'stylesheet'))`;
+  EXISTS (SELECT 1 FROM json_each(p.requests) asked WHERE asked.value ->> 'sha256' = ${digest}
+    AND asked.value ->> 'type' NOT IN (${NOT_SHOWN.map((type) => `'${type}'`).join()}))`;
+
+/** The same, of one part. */
+export const isShownInPage = ({ type }: { type: string }): boolean => !NOT_SHOWN.includes(type);
 
 /** The digests that hold what was handed in whole: its file, and the picture of what was visible. */
 const wholeOfHandInsSql = (handIns: string) => `
@@ -157,9 +163,16 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
   );
 }
 
-/** The condition that a withholding `w` names the object `held` itself, and is not because of a login. */
-const isForItselfSql = `w.ledger_entry = held.withholding AND w.reason <> 'login'
-  AND (${TARGETS.map((kind) => `held.sha256 IN (${NAMED[kind](`w.${kind}`)})`).join(' OR ')})`;
+/** The condition that a withholding `w` names the object `held` itself. */
+const isNamedSql = `(${TARGETS.map((kind) => `held.sha256 IN (${NAMED[kind](`w.${kind}`)})`).join(' OR ')})`;
+/** The same, and that it is not because of a login. */
+const isForItselfSql = `w.ledger_entry = held.withholding AND w.reason <> 'login' AND ${isNamedSql}`;
+
+/** Returns whether one of these digests is withheld for itself, and not because of a login. */
+export const isAnyWithheldForItself = hasRow<[digests: readonly string[]]>(
+  `SELECT 1 FROM json_each(?) j CROSS JOIN withheld_objects held ON held.sha256 = j.value
+   JOIN withholdings w ON ${isForItselfSql} LIMIT 1`,
+);
 
 /** The condition that the bytes of a covered digest were not given up before. */
 const isNotReleased = `NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`;
@@ -241,6 +254,43 @@ export function coverJoined(database: WriteDatabase, pairs: string): void {
   insert(`SELECT p.part AS sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.sha256
     UNION SELECT p.part, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256`);
 }
+
+/** The parts of files that only the sets with this list have. */
+const ONLY_BY_LIST = `
+  manifests (manifest) AS (SELECT pack FROM pack_files WHERE sha256 = $list),
+  parts (part) AS (
+    SELECT f.sha256 FROM manifests JOIN set_parts s USING (manifest) JOIN packs p ON p.id = s.part
+    JOIN pack_files f ON f.pack = p.ledger_entry
+    WHERE NOT EXISTS (SELECT 1 FROM pack_files other JOIN packs o ON o.ledger_entry = other.pack
+      JOIN set_parts t ON t.part = o.id WHERE other.sha256 = f.sha256 AND t.manifest NOT IN manifests)
+  )`;
+
+/**
+ * Forgets what the list of a set says of files in several parts, as an archive that is restored without the list does not
+ * know it. Returns those of these files and parts that were withheld because of each other only: each has to be withheld by
+ * itself in the same transaction.
+ */
+export function forgetJoined(database: WriteDatabase, list: string): WithheldTogether[] {
+  const together = withheldTogether(database, { list });
+  run(database, `WITH ${ONLY_BY_LIST} DELETE FROM joined_files WHERE part IN (SELECT part FROM parts)`, {
+    list,
+  });
+  for (const { sha256 } of together) run(database, 'DELETE FROM withheld_objects WHERE sha256 = ?', sha256);
+  return together;
+}
+
+type WithheldTogether = Pick<RecordedWithholding, 'reason' | 'note'> & { sha256: string };
+
+const withheldTogether = selectAll<WithheldTogether, [values: { list: string }]>(`
+  WITH ${ONLY_BY_LIST}, joined (sha256) AS (
+    SELECT part FROM parts CROSS JOIN joined_files j USING (part) UNION
+    SELECT j.sha256 FROM parts CROSS JOIN joined_files j USING (part)
+  )
+  SELECT held.sha256, w.reason, w.note FROM joined
+  CROSS JOIN withheld_objects held USING (sha256) JOIN withholdings w ON w.ledger_entry = held.withholding
+  WHERE NOT EXISTS (SELECT 1 FROM withheld_objects held JOIN withholdings w ON w.ledger_entry = held.withholding
+    WHERE held.sha256 = joined.sha256 AND ${isNamedSql})
+  GROUP BY held.sha256`);
 
 /**
  * Returns the digests that a withholding of a target may have covered at any time: also those of pages that were drawn

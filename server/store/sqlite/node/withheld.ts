@@ -77,6 +77,13 @@ export const releaseOf = selectOne<Release, [sha256: string]>(
 /** Returns whether the bytes of a digest were given up. */
 export const isReleased = hasRow<[sha256: string]>('SELECT 1 FROM releases WHERE sha256 = ?');
 
+/** Returns the last ledger entry that withheld bytes or gave some up. */
+export const lastHiding = selectValue<number>(
+  `SELECT max(coalesce((SELECT max(ledger_entry) FROM withholdings), 0),
+    coalesce((SELECT max(ledger_entry) FROM releases), 0))`,
+  0,
+);
+
 /** Returns releases whose bytes may still be on this disk. */
 export const unfinishedReleases = selectValues<string, [limit: number]>(
   'SELECT sha256 FROM unfinished_releases ORDER BY sha256 LIMIT ?',
