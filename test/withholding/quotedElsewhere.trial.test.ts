@@ -124,7 +124,8 @@ test('what a page showed of a file of a pack that is withheld is withheld', asyn
   const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
   const { id: pack } = await uploadNewPack(node.node, {}, { 'a.txt': marker });
   await withhold(node.node, { pack });
-  const show = `<script>fetch('/a.txt').then((a) => a.text()).then((t) => document.body.append(t))</script>`;
+  // Its title is in its record, which is public.
+  const show = `<script>fetch('/a.txt').then((a) => a.text()).then((t) => document.body.append(document.title = t))</script>`;
   web.script('/drawn', page(titled('Drawn', show), HTML));
   web.script('/a.txt', page(marker));
   const { id } = await node.watch(web.url('/drawn'), { capture: 'page' });

@@ -15,6 +15,7 @@ import { type SourceRow, sourceByKey, updatePageError } from '../../store/sqlite
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { isAnyWithheldForItself, isShownInPage } from '../../store/sqlite/node/covered.ts';
 import type { Store } from '../../store/store.ts';
 import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
@@ -178,7 +179,7 @@ function writeCapture(
     retrieval,
     url: login ? login.secrets.without(url) : url,
     // Records are public, and a title may say what only the login shows, or what is withheld.
-    title: login || isOfHidden(database, retrieval, digests) ? '' : cleanTitle(title),
+    title: login || isOfHidden(database, retrieval, digests, parts) ? '' : cleanTitle(title),
     started_at,
     ended_at,
     browser,
@@ -240,14 +241,23 @@ function writeCapture(
   return { page: { ...record, ledger_entry: entry.seq }, event };
 }
 
-/** Whether a page was drawn from an object that visitors may not read, or shows what another one did that they may not. */
+/**
+ * Whether a page was drawn from an object that visitors may not read, or shows what another one did that they may not, or a
+ * part that is withheld for itself.
+ */
 function isOfHidden(
   database: WriteDatabase,
   retrieval: number,
   { document, text }: Written['digests'],
+  parts: PageToRecord['parts'],
 ): boolean {
   const drawn = retrievalById(database, retrieval)?.sha256 ?? null;
-  return [drawn, document, text].some((sha256) => isHidden(database, sha256));
+  if ([drawn, document, text].some((sha256) => isHidden(database, sha256))) return true;
+  const shown = parts.map(({ request }) => request).filter(isShownInPage);
+  return isAnyWithheldForItself(
+    database,
+    shown.flatMap(({ sha256 }) => sha256 ?? []),
+  );
 }
 
 /** The drawn page has a sequence of events of its own, as a third party's captures have. */
