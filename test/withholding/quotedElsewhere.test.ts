@@ -69,6 +69,28 @@ test('the label of a page that is withheld is recorded without the words of the 
   expect(about).toEqual([]);
 });
 
+test('a feed is another one when its words are withheld, whatever a reader asks', async () => {
+  const [web, marker] = [await ScriptedWeb.open(), newMarker(dice)];
+  const node = await openCollectingNode({}, DERIVING);
+  const versions = [titled('Diary', 'One.'), titled('Diary', marker)];
+  web.script('/diary', ...versions.map((body) => page(body, HTML)));
+  const { id } = await node.watch(web.url('/diary'), { name: 'Diary' });
+  for (const _version of versions) await node.check([id]);
+  const { items } = await node.read<{ items: { observed_at: string }[] }>('/api/events?limit=1');
+  await node.summarizedEvents();
+  const first = await node.node.fetch('/api/events.atom');
+  expect(await first.text()).toContain(marker);
+  await withhold(node.node, { sha256: sha256Of(versions[1] ?? '') });
+  const conditions = {
+    'If-None-Match': first.headers.get('ETag') ?? '',
+    'If-Modified-Since': new Date(items[0]?.observed_at ?? '').toUTCString(),
+  };
+  for (const [name, value] of Object.entries(conditions)) {
+    const again = await node.node.fetch('/api/events.atom', { headers: { [name]: value } });
+    expect([again.status, (await again.text()).includes(marker)], name).toEqual([200, false]);
+  }
+});
+
 test('the names of the files of a set are withheld with its list, also by its verification', async () => {
   const [node, marker] = [await openCollectingNode({}, { packBytes: 10_000 }), newMarker(dice)];
   const files = { [`${marker}.txt`]: Buffer.alloc(12_000, 'abc'), 'b.txt': Buffer.from('b') };

@@ -7,12 +7,10 @@ import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import { listEvents, withReadableSummaries } from './events.ts';
 
-/** An Atom document with its validators for conditional requests. */
+/** An Atom document with its validator for conditional requests. */
 export interface EventFeed {
   xml: string;
   etag: string;
-  /** When its newest event was observed; undefined if it has none. */
-  updatedAt: string | undefined;
 }
 
 /** Tag URIs (RFC 4151) contain a date on which the name belonged to its owner. */
@@ -59,7 +57,7 @@ export async function readEventFeed(
     });
   }
   const xml = feed.atom1();
-  return { xml, etag: `"${createHash('sha256').update(xml).digest('hex')}"`, updatedAt };
+  return { xml, etag: `"${createHash('sha256').update(xml).digest('hex')}"` };
 }
 
 /** `Changed: Daily levels (3 rows added)`. */

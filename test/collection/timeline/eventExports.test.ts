@@ -174,12 +174,12 @@ describe('GET /api/events.atom', () => {
   test('answers conditional requests with 304', async () => {
     await filled();
     const first = await node.node.fetch('/api/events.atom');
-    expect(first.headers.get('Last-Modified')).toBe('Fri, 20 Nov 2026 10:01:00 GMT');
     const ask = async (headers: Record<string, string>) =>
       (await node.node.fetch('/api/events.atom', { headers })).status;
     const etag = first.headers.get('ETag') ?? '';
     expect(await ask({ 'If-None-Match': etag })).toBe(304);
-    expect(await ask({ 'If-Modified-Since': 'Fri, 20 Nov 2026 10:01:00 GMT' })).toBe(304);
+    // Its summaries change without a new event.
+    expect(await ask({ 'If-Modified-Since': 'Fri, 20 Nov 2026 10:01:00 GMT' })).toBe(200);
     await clock.turn(60_000);
     web.script('/b', page('other'));
     await node.check();

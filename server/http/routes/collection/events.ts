@@ -112,14 +112,12 @@ function withoutSummary<Row extends Event>({ summary: _derived, ...row }: Row): 
   return row;
 }
 
-function feed({ xml, etag, updatedAt }: EventFeed): Reply {
-  // HTTP dates have no fractions of a second.
-  const lastModified = updatedAt === undefined ? undefined : Math.floor(Date.parse(updatedAt) / 1000) * 1000;
+/** It has no date: summaries are made later than events, and those of what is withheld go. */
+function feed({ xml, etag }: EventFeed): Reply {
   return {
     write: (response) => {
       response.set({ 'Cache-Control': 'no-cache', ETag: etag });
-      if (lastModified !== undefined) response.set('Last-Modified', new Date(lastModified).toUTCString());
-      if (isFresh(response.req, { etag, lastModified })) return void response.status(304).end();
+      if (isFresh(response.req, { etag, lastModified: undefined })) return void response.status(304).end();
       response.set('Content-Type', 'application/atom+xml; charset=utf-8').send(xml);
     },
   };
