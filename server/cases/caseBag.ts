@@ -16,6 +16,7 @@ import {
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { packFileOf } from '../archive/packs/file/writePackFile.ts';
+import { digestsOfPack, requirePack } from '../archive/packs/readPack.ts';
 import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
 
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
@@ -25,7 +26,8 @@ import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
-import type { Reader } from '../withholding/withholding.ts';
+import { guarded, whileReadable } from '../withholding/whileReadable.ts';
+import { type Reader, requireAllReadable } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { CASE_PATHS, type CaseContents, caseContents, caseIndex, readmeText } from './caseContents.ts';
 import { readCase } from './cases.ts';
@@ -45,9 +47,12 @@ export interface BagServices extends EvidenceServices {
  */
 export async function* caseBag(services: BagServices, id: string): AsyncGenerator<Uint8Array> {
   const { store, addresses, checkpoints, reader } = services;
+  let quoted: string[] = [];
+  const stillReadable = whileReadable(store.read, () => requireAllReadable(store.read, quoted, reader));
   const contents = await caseContents(store, readCase(store, id), reader);
+  quoted = digestsOf(store, contents);
   const { title } = contents.case;
-  yield* zippedBag(payloadOf(services, contents), {
+  const bag = zippedBag(payloadOf(services, contents), {
     folder: `strongroom-case-${id}`,
     modified: new Date(store.instant()),
     seal: (digests) => checkpoints.signNote(caseSealText(checkpoints.key.verifierKey, digests)),
@@ -58,6 +63,16 @@ export async function* caseBag(services: BagServices, id: string): AsyncGenerato
       ['Bagging-Date', store.instant().slice(0, 10)],
     ],
   });
+  yield* guarded(bag, stillReadable);
+}
+
+/** Returns the digests of everything in a bag that can be withheld. */
+function digestsOf({ read }: BagServices['store'], { objects, packs, findings }: CaseContents): string[] {
+  return [
+    ...objects.map(({ sha256 }) => sha256),
+    ...packs.flatMap(({ id }) => digestsOfPack(read, requirePack(read, id))),
+    ...findings.flatMap(({ passage }) => passage?.sha256 ?? []),
+  ];
 }
 
 function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[] {

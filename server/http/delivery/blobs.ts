@@ -5,6 +5,7 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { requireIntact } from '../../fixity/damages.ts';
 import { validateHeaderValue } from '../../runtime/nodeHttp.ts';
+import { type StillReadable, whileReadable } from '../../withholding/whileReadable.ts';
 import { OWNER, type Reader, reasonAmong, requireReadable } from '../../withholding/withholding.ts';
 import type { WrittenReply } from '../reply.ts';
 import {
@@ -35,7 +36,9 @@ export async function storedBlobReply(
   requireReadable(store.read, blob.sha256, reader);
   await requireIntact(store, blob);
   const headers = { ...options.headers, ...withheldHeaders(store.read, [blob.sha256], reader) };
-  const ready = prepareBlob({ blob, options: { ...options, headers } });
+  const ready: PreparedBlob = prepareBlob({ blob, options: { ...options, headers } });
+  if (blob.bytes > SMALL_CHUNK_BYTES)
+    ready.stillReadable = whileReadable(store.read, () => requireReadable(store.read, blob.sha256, reader));
   return { write: (response) => sendStoredBlob(store, request, response, ready) };
 }
 
@@ -118,7 +121,7 @@ export async function sendBlob(
   ready: PreparedBlob,
   read?: ReadRemotely,
 ): Promise<void> {
-  const { blob, type, validators, headers } = ready;
+  const { blob, type, validators, headers, stillReadable } = ready;
   requirePreconditions(request, validators);
   if (isFresh(request, validators)) return void response.writeHead(304, headers).end();
   const ranges = ifRangeMatches(request, validators) ? rangesOf(request, blob.bytes) : undefined;
@@ -134,6 +137,7 @@ export async function sendBlob(
     parts: isHead ? [] : parts,
     after: isHead ? '' : after,
     read,
+    stillReadable,
   });
 }
 
@@ -166,6 +170,8 @@ interface PreparedBlob {
   type: string;
   /** The headers of every response, for all bytes or a part of them. */
   headers: Record<string, string>;
+  /** Asked between two chunks. */
+  stillReadable?: StillReadable;
 }
 
 export function prepareBlob({ blob, options }: BlobResponse): PreparedBlob {
@@ -250,6 +256,7 @@ interface FileBody extends BlobFile {
   after: string;
   /** Reads the bytes if the file is offloaded. */
   read?: ReadRemotely | undefined;
+  stillReadable?: StillReadable | undefined;
 }
 
 /** Reads bytes that are not in a file here, each verified. @throws Problem `copy_unreachable`, `blob_damaged` */
@@ -291,6 +298,7 @@ async function stream(response: ServerResponse, body: FileBody): Promise<void> {
         const length = Math.min(chunkBytes, end - position + 1);
         const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), written]);
         if (bytesRead === 0) throw blobDamaged();
+        if (position > start) await body.stillReadable?.();
         written = write(response, buffer.subarray(0, bytesRead));
         [buffer, other] = [other, buffer];
         position += bytesRead;
@@ -311,6 +319,7 @@ async function streamRemotely(response: ServerResponse, body: FileBody, read: Re
   const chunks = chunksOf(body, read);
   try {
     for await (const chunk of chunks) {
+      await body.stillReadable?.();
       if (!response.headersSent) response.writeHead(body.status, body.headers);
       await write(response, chunk);
     }

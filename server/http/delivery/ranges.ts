@@ -5,6 +5,7 @@ import type { Request, Response } from 'express';
 import parseRange from 'range-parser';
 import { Problem } from '../../../shared/problems.ts';
 import type { PackFiles } from '../../archive/packs/file/writePackFile.ts';
+import { guarded, type StillReadable } from '../../withholding/whileReadable.ts';
 import { ChangedFileError } from '../../zip/writeZip.ts';
 import { isPrematureClose } from './exports.ts';
 
@@ -183,6 +184,7 @@ interface SentBytes {
   /** Checks what is needed for these ranges, before anything is sent. */
   prepare: (ranges: readonly ByteRange[]) => Promise<void>;
   read: (range: ByteRange) => AsyncIterable<Uint8Array>;
+  stillReadable: StillReadable;
 }
 
 /**
@@ -204,16 +206,17 @@ export async function sendRanges(request: Request, response: Response, sent: Sen
   const all = { ...headers, ...body.headers, 'Content-Length': String(length) };
   if (request.method === 'HEAD') return void response.status(body.status).set(all).end();
   await sent.prepare(body.parts);
-  await sendBody(response, { body, headers: all, read: sent.read });
+  await sendBody(response, { body, headers: all, read: sent.read, stillReadable: sent.stillReadable });
 }
 
-async function* chunksOf(
-  { parts, after }: RangeBody,
-  read: SentBytes['read'],
-): AsyncGenerator<Uint8Array, void> {
+async function* chunksOf({
+  body: { parts, after },
+  read,
+  stillReadable,
+}: Answer): AsyncGenerator<Uint8Array, void> {
   for (const { before, ...range } of parts) {
     if (before) yield Buffer.from(before, 'latin1');
-    yield* read(range);
+    yield* guarded(read(range), stillReadable);
   }
   if (after) yield Buffer.from(after, 'latin1');
 }
@@ -222,11 +225,13 @@ interface Answer {
   body: RangeBody;
   headers: Record<string, string>;
   read: SentBytes['read'];
+  stillReadable: StillReadable;
 }
 
 /** Sends a body whose bytes are read while they are sent. @throws Problem `blob_damaged` before anything is sent */
-async function sendBody(response: Response, { body, headers, read }: Answer): Promise<void> {
-  const chunks = chunksOf(body, read);
+async function sendBody(response: Response, answer: Answer): Promise<void> {
+  const { body, headers } = answer;
+  const chunks = chunksOf(answer);
   // An error before the first chunk becomes a problem response.
   const first = await chunks.next().catch((error: unknown) => {
     if (!(error instanceof ChangedFileError)) throw error;
@@ -266,7 +271,12 @@ export async function sendPackFile(
   {
     pack: { id, digest },
     headers: further,
-  }: { pack: { id: string; digest: string }; headers: Readonly<Record<string, string>> },
+    stillReadable,
+  }: {
+    pack: { id: string; digest: string };
+    headers: Readonly<Record<string, string>>;
+    stillReadable: StillReadable;
+  },
   packFiles: PackFiles,
 ): Promise<void> {
   const validators: Validators = { etag: `"pack-${FORMAT_VERSION}-${digest}"`, lastModified: undefined };
@@ -294,5 +304,5 @@ export async function sendPackFile(
   if (request.method === 'HEAD') return void response.set(headers).end();
   const zip = packFiles.zipOf(output, summary);
   await zip.check(body.parts);
-  await sendBody(response, { body, headers, read: (range) => zip.read(range) });
+  await sendBody(response, { body, headers, read: (range) => zip.read(range), stillReadable });
 }

@@ -41,6 +41,7 @@ import type { Deposits } from '../../../repositories/deposit/deposits.ts';
 import type { Imports } from '../../../repositories/importRecord.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
+import { whileReadable } from '../../../withholding/whileReadable.ts';
 import { requireAllReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readPackUpload } from '../../body/packUpload.ts';
@@ -92,7 +93,9 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
       const digests = digestsOfPack(store.read, pack);
       requireAllReadable(store.read, digests, visitor);
       const headers = withheldHeaders(store.read, digests, visitor);
-      return { write: (response) => sendPackFile(request, response, { pack, headers }, packFiles) };
+      const stillReadable = whileReadable(store.read, () => requireAllReadable(store.read, digests, visitor));
+      const sent = { pack, headers, stillReadable };
+      return { write: (response) => sendPackFile(request, response, sent, packFiles) };
     },
     verifyPack: async ({ params, visitor }) => ok(await verifyWithParts(store, params.id ?? '', visitor)),
     flagPack: async ({ params: { id = '' }, body, admitted }) => {
@@ -167,6 +170,7 @@ export function setHandlers(store: Store) {
       const file = requireFile(set, path);
       const digests = digestsOfFile(set, file);
       requireAllReadable(store.read, digests, visitor);
+      const stillReadable = whileReadable(store.read, () => requireAllReadable(store.read, digests, visitor));
       const sha256 = set.index.sha256Of(file);
       const parts = set.index.partsOf(file);
       const headers = {
@@ -185,12 +189,15 @@ export function setHandlers(store: Store) {
         prepare: (ranges: readonly { start: number; end: number }[]) =>
           requireIntactParts(store, parts, ranges),
         read: (range: { start: number; end: number }) => readParts(store, parts, range),
+        stillReadable,
       };
       return { write: (response) => sendRanges(request, response, sent) };
     },
     downloadSet: async ({ params: { id = '' }, request, visitor }) => {
       const set = await requireSet(store, id, visitor);
-      const withheld = await requireSetReadable(store, set, visitor);
+      const requireReadable = () => requireSetReadable(store, set, visitor);
+      const stillReadable = whileReadable(store.read, async () => void (await requireReadable()));
+      const withheld = await requireReadable();
       const zip = await zips.of(set);
       const sent = {
         etag: `"set-${ZIP_VERSION}-${set.pack.digest}"`,
@@ -203,6 +210,7 @@ export function setHandlers(store: Store) {
         },
         prepare: (ranges: readonly { start: number; end: number }[]) => zip.prepare(ranges),
         read: (range: { start: number; end: number }) => zip.read(range),
+        stillReadable,
       };
       return { write: (response) => sendRanges(request, response, sent) };
     },

@@ -1,0 +1,128 @@
+import { get } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { release, withhold } from '../copies/withheldCopies.ts';
+import { Dice } from '../simulate/dice.ts';
+import { newMarker } from '../simulate/markers.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { publishedSet } from '../support/archive/sets.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { builtInterface } from './support.ts';
+
+/* A download that is under way ends when its bytes are withheld: a slow one may take hours. */
+
+afterEach(closeTestNodes);
+
+const dice = new Dice(2_028);
+/** More than the buffers between a node and its reader take. */
+const FILES = 6;
+const FILE_BYTES = 4_000_000;
+
+/** Files that end with a marker each. */
+function markedFiles(): { markers: string[]; files: Record<string, Buffer<ArrayBuffer>> } {
+  const markers = Array.from({ length: FILES }, () => newMarker(dice));
+  const content = (marker: string) => Buffer.from(marker.padStart(FILE_BYTES, '.'));
+  return {
+    markers,
+    files: Object.fromEntries(markers.map((marker, index) => [`${index}.txt`, content(marker)])),
+  };
+}
+
+/** Begins to read an answer as a visitor, does something, and reads on. Returns what came, and whether that was all. */
+function readAround(
+  node: TestNode,
+  path: string,
+  meanwhile: () => Promise<void>,
+): Promise<{ text: string; isWhole: boolean }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ text: string; isWhole: boolean }>();
+  const request = get(new URL(path, node.url), (answer) => {
+    expect(answer.statusCode).toBe(200);
+    const chunks: Buffer[] = [];
+    answer.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    answer.once('data', () => {
+      answer.pause();
+      meanwhile().then(() => answer.resume(), reject);
+    });
+    answer.on('error', () => {
+      // It is broken off, as it is meant to be: then `close` comes, too.
+    });
+    answer.on('close', () =>
+      resolve({ text: Buffer.concat(chunks).toString('latin1'), isWhole: answer.complete }),
+    );
+  });
+  request.on('error', reject);
+  return promise;
+}
+
+async function expectBrokenOff(
+  node: TestNode,
+  path: string,
+  last: string,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const whole = await readAround(node, path, async () => {});
+  expect([whole.isWhole, whole.text.includes(last)]).toEqual([true, true]);
+  const { isWhole, text } = await readAround(node, path, meanwhile);
+  expect([isWhole, text.includes(last)]).toEqual([false, false]);
+}
+
+test('the ZIP of a set', async () => {
+  const node = await openTestNode({ packBytes: FILE_BYTES });
+  const { files, markers } = markedFiles();
+  const { manifest } = await publishedSet(node, files);
+  await expectBrokenOff(node, `/api/packs/${manifest.id}/set/download`, markers.at(-1) ?? '', () =>
+    withhold(node, { pack: manifest.id }),
+  );
+});
+
+test('a file that a set has in parts', async () => {
+  const node = await openTestNode({ packBytes: FILE_BYTES });
+  const { files, markers } = markedFiles();
+  const { manifest } = await publishedSet(node, { large: Buffer.concat(Object.values(files)) });
+  await expectBrokenOff(node, `/api/packs/${manifest.id}/set/files/large`, markers.at(-1) ?? '', () =>
+    withhold(node, { pack: manifest.id }),
+  );
+});
+
+test('a pack file, of which one file is withheld', async () => {
+  const node = await openTestNode();
+  const { files, markers } = markedFiles();
+  const { id } = await uploadNewPack(node, {}, files);
+  await expectBrokenOff(node, `/api/packs/${id}/file`, markers.at(-1) ?? '', () =>
+    withhold(node, { sha256: sha256Of(files['5.txt'] ?? '') }),
+  );
+});
+
+test.each([
+  ['withheld', withhold],
+  ['released', (node: TestNode, { sha256 }: { sha256: string }) => release(node, sha256)],
+] as const)('an object that is %s', async (_how, hide) => {
+  const node = await openTestNode();
+  const { files, markers } = markedFiles();
+  const large = Buffer.concat(Object.values(files));
+  await uploadNewPack(node, {}, { large });
+  const sha256 = sha256Of(large);
+  await expectBrokenOff(node, `/api/blobs/${sha256}`, markers.at(-1) ?? '', () => hide(node, { sha256 }));
+});
+
+test('the bag of a case', async () => {
+  const node = await openTestNode({ rendererFolder: await builtInterface() });
+  const { files, markers } = markedFiles();
+  const { id } = await uploadNewPack(node, {}, files);
+  const items = [{ kind: 'pack', id }];
+  const made = await node.sendJson('POST', '/manage/cases', { title: 'Case', items });
+  const { id: own } = (await made.json()) as { id: string };
+  await expectBrokenOff(node, `/api/cases/${own}/bag`, markers.at(-1) ?? '', () =>
+    withhold(node, { pack: id }),
+  );
+});
+
+test('one that has nothing of what is withheld goes on', async () => {
+  const node = await openTestNode();
+  const { files, markers } = markedFiles();
+  const { id } = await uploadNewPack(node, {}, files);
+  const { id: other } = await uploadNewPack(node, { title: 'Another' }, { other: 'other' });
+  const { isWhole, text } = await readAround(node, `/api/packs/${id}/file`, () =>
+    withhold(node, { pack: other }),
+  );
+  expect([isWhole, markers.every((marker) => text.includes(marker))]).toEqual([true, true]);
+});
