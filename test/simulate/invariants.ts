@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, jsonOf, textOf } from './client.ts';
 import type { Dice } from './dice.ts';
-import { markersInFolder } from './markers.ts';
+import { finderOf, markersInFolder } from './markers.ts';
 import type { Held, Kept } from './model.ts';
 import { readCheckpoint, requireConsistent } from './proofs.ts';
 import { visit } from './visitor.ts';
@@ -219,6 +219,19 @@ async function untilCleaned({ node }: World): Promise<boolean> {
     await pause(20);
   }
   return false;
+}
+
+/** Requires that no message that was sent has what was hidden before the step in which it came. */
+export function requireMessages({ model, check }: World): void {
+  const hidden = model.hidden();
+  const find = finderOf(hidden);
+  for (const { body, moment } of model.messages) {
+    const seen = find(body).filter((marker) => (model.hiddenSince.get(marker) ?? Infinity) <= moment);
+    check(
+      seen.length === 0,
+      () => `An alert said ${seen.join()}, which was hidden before: ${body.slice(0, 800)}`,
+    );
+  }
 }
 
 /** Requires that a copy which readers may open has nothing that was hidden before its last sync. */

@@ -73,6 +73,9 @@ export class Model {
   readonly secrets = new Map<string, Secret>();
   /** Since when a marker is hidden. */
   readonly hiddenSince = new Map<string, number>();
+  /** Markers that are in titles of pages. What was recorded while they were shown may quote them for good. */
+  readonly titles = new Set<string>();
+  readonly #quoted = new Set<string>();
   copies: CopyOfArchive[] = [];
   checkpoints: KeptCheckpoint[] = [];
   entries = 0;
@@ -93,6 +96,9 @@ export class Model {
   captured: string[] = [];
   profiles: string[] = [];
   timestamps: string[] = [];
+  alerts: string[] = [];
+  /** What alerts sent, each with the moment at which it arrived. */
+  readonly messages: { body: string; moment: number }[] = [];
   peerPacks: { id: string; files: { path: string; content: Buffer; markers: readonly string[] }[] }[] = [];
   /** The digests of what the peer may have got, because visitors could read it at a mirror. */
   readonly givenAway = new Set<string>();
@@ -141,7 +147,8 @@ export class Model {
     const said = all.filter(({ sha256, state }) => state !== 'released' && !this.isWithheld(sha256));
     const seen = new Set(said.flatMap(({ markers }) => markers));
     const markers = all.flatMap((each) => each.markers);
-    return new Set([...markers, ...this.secrets.keys()].filter((marker) => !seen.has(marker)));
+    const isHidden = (marker: string) => !seen.has(marker) && !this.#quoted.has(marker);
+    return new Set([...markers, ...this.secrets.keys()].filter(isHidden));
   }
 
   /** The markers of released bytes, which must not be on the disk. */
@@ -154,7 +161,7 @@ export class Model {
       [...this.bytes.values()]
         .filter(({ state }) => state === 'released')
         .flatMap(({ markers }) => markers)
-        .filter((marker) => !others.has(marker) && !drafted.includes(marker)),
+        .filter((marker) => !others.has(marker) && !drafted.includes(marker) && !this.#quoted.has(marker)),
     );
   }
 
@@ -162,6 +169,7 @@ export class Model {
   noteHidden(): void {
     this.moment += 1;
     const hidden = this.hidden();
+    for (const title of this.titles) if (!hidden.has(title)) this.#quoted.add(title);
     for (const marker of hidden) if (!this.hiddenSince.has(marker)) this.hiddenSince.set(marker, this.moment);
     for (const marker of this.hiddenSince.keys()) if (!hidden.has(marker)) this.hiddenSince.delete(marker);
   }
@@ -172,6 +180,7 @@ export class Model {
     for (const { files } of this.drafts)
       for (const { markers } of files.values()) for (const marker of markers) this.secrets.delete(marker);
     this.copies = [];
+    this.alerts = [];
     this.drafts = [];
     this.profiles = [];
   }

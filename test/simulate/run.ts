@@ -9,7 +9,7 @@ import {
 import type { StoreAddress } from '../support/network/objectStore.ts';
 import type { Figures } from './client.ts';
 import { Dice } from './dice.ts';
-import { MOST, requireAll, requireDisk, requirePublicCopies, SAMPLE } from './invariants.ts';
+import { MOST, requireAll, requireDisk, requireMessages, requirePublicCopies, SAMPLE } from './invariants.ts';
 import { STEP_NAMES, STEPS, type StepName } from './steps/steps.ts';
 import { World, type WorldOptions } from './world.ts';
 
@@ -76,11 +76,13 @@ export async function run(
       if ((number + 1) % EVERY === 0) {
         await requireAll(world, new Dice(step.seed), SAMPLE);
         await requirePublicCopies(world);
+        requireMessages(world);
       }
     }
     await requireDisk(world);
     await requireAll(world, new Dice(seed), MOST);
     await requirePublicCopies(world);
+    requireMessages(world);
   } catch (error) {
     fault = error instanceof Error ? error : new Error(String(error));
   } finally {

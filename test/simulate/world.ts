@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { main } from '../../server/cli/main.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
+import { WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import { FaultPlan } from '../support/copies/flakyTarget.ts';
 import { keptChild } from '../support/keptChildren.ts';
 import type { StoreAddress } from '../support/network/objectStore.ts';
@@ -83,6 +84,7 @@ export class World {
   #opened = 0;
   #running: RunningNode | undefined;
   #runningPeer: RunningNode | undefined;
+  #webhook: WebhookReceiver | undefined;
   readonly #ids: Dice;
   /** The built parts of the interface that evidence files contain. */
   readonly #rendererFolder: string;
@@ -367,6 +369,21 @@ export class World {
     return authority;
   }
 
+  /** The target of an alert: a webhook that keeps what it gets. */
+  async webhook(): Promise<WebhookReceiver['target']> {
+    this.#webhook ??= await this.#openWebhook();
+    return this.#webhook.target;
+  }
+
+  async #openWebhook(): Promise<WebhookReceiver> {
+    const { messages } = this.model;
+    const receiver = await WebhookReceiver.open((response) => {
+      messages.push({ body: receiver.calls.at(-1)?.body ?? '', moment: this.model.moment });
+      response.writeHead(204).end();
+    });
+    return receiver;
+  }
+
   beginAttempt(): void {
     this.attempt = undefined;
   }
@@ -380,6 +397,7 @@ export class World {
     await this.stop();
     await this.#runningPeer?.close();
     await this.web.close();
+    this.#webhook?.close();
     await rm(this.root, { recursive: true, force: true });
   }
 

@@ -1,9 +1,10 @@
 import type { PageCapture } from '../../../shared/collection/page.ts';
 import { page } from '../../support/network/scriptedWeb.ts';
 import { jsonOf } from '../client.ts';
+import type { Dice } from '../dice.ts';
 import type { World } from '../world.ts';
 import { noteEvents, noteWithholdings } from './collection.ts';
-import { newPage, type StepKind } from './step.ts';
+import { type Content, newPage, type StepKind } from './step.ts';
 
 const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 
@@ -25,29 +26,31 @@ async function notePage(world: World, id: string, marker: string): Promise<void>
   });
 }
 
+/** Puts a page on the web, and captures it as a browser draws it. Returns the id of the capture. */
+export async function capturedPage(world: World, dice: Dice, content: Content): Promise<string> {
+  const { web, node, served } = world;
+  const path = `/drawn-${dice.letters(4)}`;
+  served.set(path, [content]);
+  web.script(path, page(content.bytes, HTML));
+  const answer = await node.asOwner('POST', '/manage/pages', { json: { url: web.url(path) } });
+  world.require(answer, 201);
+  const { id } = jsonOf<{ id: string }>(answer);
+  await notePage(world, id, content.marker);
+  const { items } = jsonOf<{ items: { id: number }[] }>(await node.asVisitor('/api/events?limit=500'));
+  const known = new Set(world.model.events.map((event) => event.id));
+  await noteEvents(
+    world,
+    items.map((event) => event.id).filter((event) => !known.has(event)),
+  );
+  return id;
+}
+
 export const browserSteps = {
   /** Starts a browser, which takes seconds. */
   capturePage: {
     weight: 1,
     can: ({ hasBrowser, model }) => hasBrowser && model.pages.length < 2,
-    run: async (world, dice) => {
-      const { web, node, served } = world;
-      const path = `/drawn-${dice.letters(4)}`;
-      const content = newPage(dice);
-      served.set(path, [content]);
-      web.script(path, page(content.bytes, HTML));
-      const answer = await node.asOwner('POST', '/manage/pages', { json: { url: web.url(path) } });
-      world.require(answer, 201);
-      const { id } = jsonOf<{ id: string }>(answer);
-      await notePage(world, id, content.marker);
-      const { items } = jsonOf<{ items: { id: number }[] }>(await node.asVisitor('/api/events?limit=500'));
-      const known = new Set(world.model.events.map((event) => event.id));
-      await noteEvents(
-        world,
-        items.map((event) => event.id).filter((event) => !known.has(event)),
-      );
-      return id;
-    },
+    run: (world, dice) => capturedPage(world, dice, newPage(dice)),
   },
   /** A page that only those see who are signed in is withheld from the moment of its retrieval. */
   watchWithLogin: {

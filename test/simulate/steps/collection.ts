@@ -6,12 +6,12 @@ import type { Retrieval } from '../../../shared/collection/retrieval.ts';
 import { page, redirect, reset } from '../../support/network/scriptedWeb.ts';
 import { savedPage } from '../../support/savedPages.ts';
 import { gzippedByRecord, response } from '../../support/warcFiles.ts';
-import { type Answer, type Client, jsonOf } from '../client.ts';
+import { type Client, jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy, noteReleasedForAge } from '../invariants.ts';
 import { digestOf } from '../model.ts';
 import type { World } from '../world.ts';
-import { newPage, newText, type StepKind } from './step.ts';
+import { type Content, newPage, newText, type StepKind } from './step.ts';
 
 const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 const PAGES = ['/a', '/b', '/c', '/d', '/e', '/f'];
@@ -249,34 +249,32 @@ export const collectionSteps = {
       });
       if (answer.status === 410) return 'has released bytes';
       world.require(answer, 201);
-      return noteHandIn(
-        world,
-        answer,
-        file,
-        [document, { bytes: css, marker: style.marker }, own],
-        known?.markers ?? [],
-      );
+      const handed = jsonOf<HandIn>(answer);
+      const parts = [document, { bytes: css, marker: style.marker }, own];
+      await noteHandIn(world, handed, { file, parts, markers: known?.markers ?? [] });
+      return handed.id;
     },
   },
 } satisfies Record<string, StepKind>;
 
-async function noteHandIn(
+/**
+ * Notes what was handed in.
+ * @param markers those of parts that are known already
+ */
+export async function noteHandIn(
   world: World,
-  answer: Answer,
-  file: Buffer,
-  parts: readonly { bytes: Buffer; marker: string }[],
-  knownMarkers: readonly string[],
-): Promise<string> {
+  handIn: HandIn,
+  { file, parts, markers }: { file: Buffer; parts: readonly Content[]; markers: readonly string[] },
+): Promise<void> {
   const { model, node } = world;
-  const handIn = jsonOf<HandIn>(answer);
-  for (const { bytes, marker } of parts) model.hold(bytes, 'object', [marker]);
-  model.hold(file, 'object', [...parts.map(({ marker }) => marker), ...knownMarkers]);
+  const markersOf = ({ marker }: Content) => (marker === '' ? [] : [marker]);
+  for (const part of parts) model.hold(part.bytes, 'object', markersOf(part));
+  model.hold(file, 'object', [...parts.flatMap(markersOf), ...markers]);
   model.handedIn.push({ id: handIn.id, retrieval: handIn.retrieval });
   model.keep(`/manage/handed-in/${handIn.id}`, { id: handIn.id, file: handIn.file }, { isPrivate: true });
   await noteWithholdings(world, node);
   await noteFileOfWithheld(world, handIn);
   await learnAfterFault(world);
-  return handIn.id;
 }
 
 /** A file that was handed in is withheld with a part of it that is withheld for itself: by what withholds that part. */

@@ -291,6 +291,20 @@ function forget({ model }: World, draft: Draft): void {
   model.forget(`/manage/drafts/${draft.id}`);
 }
 
+/** Makes a draft with these files and publishes it. Returns the id of the pack or the set. */
+export async function publishNow(world: World, record: object, files: readonly NewFile[]): Promise<string> {
+  const { node, model, require } = world;
+  const answer = await node.asOwner('POST', '/manage/drafts', { json: { record } });
+  require(answer, 201);
+  const draft = { id: jsonOf<{ id: string }>(answer).id, files: new Map<string, Held>() };
+  model.drafts.push(draft);
+  for (const file of files) await putFile(world, draft, file);
+  const published = await node.asOwner('POST', `/manage/drafts/${draft.id}/publish`);
+  require(published, 201);
+  await notePublished(world, draft, published);
+  return jsonOf<{ id: string }>(published).id;
+}
+
 /** Notes that a draft was published, as a pack or as a set. */
 async function notePublished(world: World, draft: Draft, answer: Answer): Promise<void> {
   const { model } = world;

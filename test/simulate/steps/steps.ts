@@ -1,3 +1,4 @@
+import { alertSteps } from './alerts.ts';
 import { archiveSteps } from './archive.ts';
 import { browserSteps } from './browser.ts';
 import { collectionSteps } from './collection.ts';
@@ -9,6 +10,7 @@ import { nodeSteps } from './node.ts';
 import { packSteps } from './packs.ts';
 import { peerSteps } from './peers.ts';
 import { proofSteps } from './proof.ts';
+import { quotingSteps } from './quoting.ts';
 import { readerSteps } from './readers.ts';
 import type { StepKind } from './step.ts';
 import { withholdingSteps } from './withholding.ts';
@@ -17,6 +19,8 @@ const ALL = {
   ...packSteps,
   ...collectionSteps,
   ...withholdingSteps,
+  ...quotingSteps,
+  ...alertSteps,
   ...findingSteps,
   ...nodeSteps,
   ...copySteps,

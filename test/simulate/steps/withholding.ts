@@ -55,6 +55,19 @@ async function noteParts(world: World, pack: string, reason: string): Promise<vo
   }
 }
 
+/** With the list of a set, what was withheld together is withheld by itself. */
+async function noteWithheldApart(world: World, list: string): Promise<void> {
+  const { model, node } = world;
+  if (!model.sets.some((set) => set.list === list)) return;
+  const known = [...model.withholdings.values()];
+  const covered = new Set(known.flatMap(({ covers }) => [...covers]));
+  await noteWithholdings(world, node);
+  for (const withholding of known) withholding.covers = await coveredBy(node, withholding.entry);
+  const isOpen = (sha256: string) => !model.isWithheld(sha256) && model.bytes.get(sha256)?.state === 'held';
+  const open = [...covered].filter(isOpen);
+  world.check(open.length === 0, `${open.join()} is no longer withheld without the list ${list}.`);
+}
+
 export const withholdingSteps = {
   withhold: {
     weight: 7,
@@ -123,6 +136,7 @@ export const withholdingSteps = {
       const json = { sha256, reason: dice.one(REASONS), note: 'Asked for.' };
       require(await node.asOwner('POST', '/manage/released', { json }), 200, 201);
       held.state = 'released';
+      await noteWithheldApart(world, sha256);
       return sha256;
     },
   },

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Delivery } from '../../../shared/alerts/alert.ts';
+import { jsonOf } from '../client.ts';
+import type { Dice } from '../dice.ts';
+import type { World } from '../world.ts';
+import type { StepKind } from './step.ts';
+
+/** Messages are composed in the background, and sent one after another. */
+const DELIVERED_WITHIN_MS = 20_000;
+
+function newCondition({ model }: World, dice: Dice): object {
+  const words = [...model.bytes.values()].flatMap(({ markers }) => markers);
+  return dice.one(
+    [
+      {},
+      { event_types: ['changed', 'first_seen'] },
+      { words: dice.some(words, 3) },
+      { not_noise: true },
+      { passage_changed: true },
+      { drift: true, damaged: true, failures: true },
+    ].filter(({ words: given }: { words?: readonly string[] }) => given?.length !== 0),
+  );
+}
+
+async function waiting({ node, clock }: World): Promise<Delivery[]> {
+  const answer = await node.asOwner('GET', '/manage/alerts/deliveries?limit=500');
+  const isDue = (at: string | null) => at === null || Date.parse(at) <= clock.now();
+  return jsonOf<{ items: Delivery[] }>(answer).items.filter(
+    ({ state, next_attempt_at: at }) => state === 'sending' || (state === 'waiting' && isDue(at)),
+  );
+}
+
+export const alertSteps = {
+  alert: {
+    weight: 3,
+    isPlain: true,
+    can: ({ model }) => model.alerts.length < 4,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const json = {
+        name: `Alert ${dice.letters(5)}`,
+        when: newCondition(world, dice),
+        to: [await world.webhook()],
+        every: dice.one(['at_once', 'at_once', 'hourly']),
+      };
+      const answer = await node.asOwner('POST', '/manage/alerts', { json });
+      require(answer, 201);
+      const { id } = jsonOf<{ id: string }>(answer);
+      model.alerts.push(id);
+      return `${id} ${JSON.stringify(json.when)}`;
+    },
+  },
+  /** What is due is sent before the step ends, so that what is withheld later was sent before. */
+  deliver: {
+    weight: 4,
+    can: ({ model }) => model.alerts.length > 0,
+    run: async (world) => {
+      const before = world.model.messages.length;
+      for (let waited = 0; waited < DELIVERED_WITHIN_MS && (await waiting(world)).length > 0; waited += 20)
+        await pause(20);
+      return `${world.model.messages.length - before} messages, ${(await waiting(world)).length} wait`;
+    },
+  },
+  removeAlert: {
+    weight: 1,
+    can: ({ model }) => model.alerts.length > 1,
+    run: async ({ node, model, require }, dice) => {
+      const id = dice.one(model.alerts);
+      require(await node.asOwner('DELETE', `/manage/alerts/${id}`), 204);
+      model.alerts = model.alerts.filter((each) => each !== id);
+      return id;
+    },
+  },
+} satisfies Record<string, StepKind>;
