@@ -2,7 +2,7 @@ import { app } from 'electron';
 import { main } from '../server/cli/main.ts';
 import type { NodeConfig } from '../server/config.ts';
 import { inBackground } from '../server/runtime/background.ts';
-import { closeResolver, electronBrowser } from './closedBrowser.ts';
+import { closeResolver, electronBrowser } from './electronBrowser.ts';
 import { startUtilityProcess } from './processes.ts';
 
 const SWITCH = '--cli';

@@ -54,7 +54,7 @@ export interface RunningNode {
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const log = new RecentLog(config.log ?? createLog(), config.logFile);
   const archive = await openFolder(config, log);
-  return new LastingNode(config, log, await serve(config, archive, log));
+  return new RestartableNode(config, log, await serve(config, archive, log));
 }
 
 /** An archive that this process has opened for itself: it is on no network, and nothing runs in the background. */
@@ -112,7 +112,7 @@ const LOOK_EVERY_MS = 2_000;
 const LEAVE_GRACE_MS = 500;
 
 /** A node whose archive is closed while its data folder is away, and opened again at the same address. */
-class LastingNode implements RunningNode {
+class RestartableNode implements RunningNode {
   readonly url: string;
   readonly dataFolder: string;
   readonly tokenFile: string;

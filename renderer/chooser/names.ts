@@ -164,15 +164,15 @@ const MAX_COLUMNS = 1_000;
 function columnOf(element: Element, table: Element): string | undefined {
   const cell = element.closest('td, th');
   if (!cell || cell.closest('table') !== table) return undefined;
-  const place = placeOf(cell);
+  const place = columnBegin(cell);
   const header = table.querySelector('tr');
   for (const named of [...(header?.children ?? [])].slice(0, MAX_COLUMNS))
-    if (placeOf(named) === place) return lineOf(named, 200) || undefined;
+    if (columnBegin(named) === place) return lineOf(named, 200) || undefined;
   return undefined;
 }
 
 /** The column in which a cell begins, from 0. */
-function placeOf(cell: Element): number {
+function columnBegin(cell: Element): number {
   let place = 0;
   for (let before = cell.previousElementSibling; before; before = before.previousElementSibling)
     place += Math.min(

@@ -141,7 +141,7 @@ export function relationLabel(relation: string): string {
 }
 
 /** Returns the place of a copy as a person writes it: a path, or `s3://bucket/prefix`. */
-export function placeOf(target: string): string {
+export function copyPlace(target: string): string {
   if (!target.startsWith('file://')) return target;
   const path = target.slice('file://'.length);
   try {

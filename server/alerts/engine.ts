@@ -70,9 +70,9 @@ export class AlertEngine {
   readonly #sender: Sender;
   readonly #closing = new AbortController();
   readonly #loops: Promise<void>[] = [];
-  readonly #toMatch = new Signal();
-  readonly #toConfirm = new Signal();
-  readonly #toSend = new Signal();
+  readonly #toMatch = new AlertTrigger();
+  readonly #toConfirm = new AlertTrigger();
+  readonly #toSend = new AlertTrigger();
 
   constructor(
     services: AlertServices,
@@ -176,7 +176,7 @@ export class AlertEngine {
 }
 
 /** Wakes one waiting loop. A call while the loop works is not lost. */
-class Signal {
+class AlertTrigger {
   #wake = () => {};
 
   /** Returns a promise of the next call of `now`. */

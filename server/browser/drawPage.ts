@@ -1,5 +1,5 @@
 import type { CutReason, Viewport } from '../../shared/collection/page.ts';
-import { guarded, toLastHandler } from '../runtime/background.ts';
+import { guarded, reportUncaught } from '../runtime/background.ts';
 import { untilAborted } from '../runtime/concurrency.ts';
 import { type BrowserLogin, cookieCommands, storageCommands } from './browserLogin.ts';
 import type { RunningBrowser } from './chromium.ts';
@@ -152,7 +152,7 @@ class Drawing {
     const { connection } = this.#browser;
     const { viewport, url, timeoutMs } = this.#options;
     this.#deadline = performance.now() + timeoutMs;
-    this.#stopListening = connection.listen(guarded((event) => this.#onEvent(event), toLastHandler));
+    this.#stopListening = connection.listen(guarded((event) => this.#onEvent(event), reportUncaught));
     const { targetId } = await this.#bounded(
       connection.send<{ targetId: string }>('Target.createTarget', {
         url: 'about:blank',

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { after, type OnFailure, toLastHandler } from '../runtime/background.ts';
+import { after, type OnFailure, reportUncaught } from '../runtime/background.ts';
 
 /*
  * The Chrome DevTools protocol. Chromium speaks it over a pipe, Electron through `webContents.debugger`; both give messages
@@ -79,7 +79,7 @@ export class PipeConnection implements BrowserConnection {
   /** The beginning of a message that is too long. Then `#parts` has its end. */
   #head: Buffer | undefined;
 
-  constructor(out: Writable, input: Readable, failed: OnFailure = toLastHandler) {
+  constructor(out: Writable, input: Readable, failed: OnFailure = reportUncaught) {
     this.#out = out;
     this.gone = new Promise((resolve) => {
       this.#end = resolve;

@@ -7,6 +7,7 @@ import { readEvent } from '../collection/timeline/events.ts';
 import { findingById, readFinding } from '../findings/findings.ts';
 import type { DamageContext } from '../fixity/audit.ts';
 import type { Reader } from '../withholding/withholding.ts';
+import { citedEvent, citedObject, citedPage, type ObservationServices } from './citedObservations.ts';
 import {
   type CitableWork,
   type CitationContext,
@@ -16,7 +17,6 @@ import {
   readCitedWork,
 } from './citedWork.ts';
 import { dataciteRecord } from './jsonFormats.ts';
-import { citedEvent, citedObject, citedPage, type ObservationServices } from './observations.ts';
 import { croissantDescriptor, frictionlessDescriptor } from './tableDescriptors.ts';
 import { readTables } from './tables.ts';
 import { apaReference, bibtexEntry, cslItem, pwidOf, risRecord, robustLink } from './textFormats.ts';

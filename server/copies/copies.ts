@@ -54,9 +54,9 @@ import {
   isWithin,
   openCopy,
   openTarget,
-  placeOf,
   readCredentials,
   readersOf,
+  realPlace,
 } from './targets/openTarget.ts';
 import { asCopyProblem, CopyError, type CopyTarget } from './targets/target.ts';
 
@@ -432,9 +432,9 @@ async function requireNewPlace(
   database: ReadDatabase,
   { target, endpoint }: Pick<CopyRow, 'target' | 'endpoint'>,
 ): Promise<void> {
-  const place = await placeOf({ target });
+  const place = await realPlace({ target });
   for (const copy of allCopies(database))
-    if (copy.endpoint === endpoint && (await placeOf(copy)) === place) throw copyExists(copy);
+    if (copy.endpoint === endpoint && (await realPlace(copy)) === place) throw copyExists(copy);
 }
 
 function copyExists({ target, endpoint }: CopyRow): Problem {

@@ -10,7 +10,7 @@ import {
   PLACES,
   partOf,
   partPath,
-  placeOf,
+  placeInList,
 } from '../../shared/proof/ledger/fileList.ts';
 import { TILE_WIDTH, tilePath } from '../../shared/proof/ledger/tree.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
@@ -392,7 +392,7 @@ export function sentDigest(read: ReadDatabase, copy: string, path: string): stri
 }
 
 function keyOf(path: string): { place: number; path: string } {
-  return { place: placeOf(path, nodeCrypto), path };
+  return { place: placeInList(path, nodeCrypto), path };
 }
 
 function partsFor(files: number): number {

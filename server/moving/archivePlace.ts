@@ -63,7 +63,7 @@ export function requireArchive(folder: string): void {
  * @throws MoveError, and what `openArchive` throws
  */
 export async function createArchive(target: string, clock: Clock): Promise<string> {
-  const folder = placeOf(target);
+  const folder = realTarget(target);
   await requireFree(folder);
   const { store } = await openArchive({ folder, clock });
   await store.close();
@@ -156,7 +156,7 @@ export async function checkMove(source: string, target: string): Promise<MovePla
     throw new MoveError(
       `The old folder ${earlier.folder} of an earlier move is still kept. Remove it first, or confirm that it is gone.`,
     );
-  const to = placeOf(target);
+  const to = realTarget(target);
   if (to === from) throw new MoveError(`The archive is already in ${from}.`);
   if (isInside(to, from))
     throw new MoveError(`${to} is inside the archive’s own folder. Name another place.`);
@@ -176,7 +176,7 @@ export async function checkMove(source: string, target: string): Promise<MovePla
 const COPY_FILE = 'strongroom.json';
 
 /** Returns the path of the target without symbolic links. @throws MoveError if nothing can be created there */
-function placeOf(target: string): string {
+function realTarget(target: string): string {
   if (!isAbsolute(target)) throw new MoveError(`${target} is not a complete path.`);
   const parent = dirname(target);
   let real: string;

@@ -24,28 +24,28 @@ export function guarded<Args extends unknown[]>(
 }
 
 /** Hands an error to the last handler of the process, which logs it. For work that has no log of its own. */
-export const toLastHandler: OnFailure = (error) => {
+export const reportUncaught: OnFailure = (error) => {
   // oxlint-disable-next-line typescript/no-floating-promises -- `handleStrayErrors` receives it.
   void Promise.reject(error);
 };
 
 /** Starts work that nobody waits for. */
-export function inBackground(work: () => unknown, failed: OnFailure = toLastHandler): void {
+export function inBackground(work: () => unknown, failed: OnFailure = reportUncaught): void {
   guarded(work, failed)();
 }
 
 /** `setInterval`; the timer goes on after an error. */
-export function every(ms: number, work: () => unknown, failed = toLastHandler): NodeJS.Timeout {
+export function every(ms: number, work: () => unknown, failed = reportUncaught): NodeJS.Timeout {
   return setInterval(guarded(work, failed), ms);
 }
 
 /** `setTimeout`. */
-export function after(ms: number, work: () => unknown, failed = toLastHandler): NodeJS.Timeout {
+export function after(ms: number, work: () => unknown, failed = reportUncaught): NodeJS.Timeout {
   return setTimeout(guarded(work, failed), ms);
 }
 
 /** Runs work in the next turn of the event loop. */
-export function inNextTurn(work: () => unknown, failed = toLastHandler): void {
+export function inNextTurn(work: () => unknown, failed = reportUncaught): void {
   setImmediate(guarded(work, failed));
 }
 

@@ -25,6 +25,12 @@ export function diffSummary(diff: AnyDiff): string | undefined {
   }
 }
 
+/** Returns where a passage is that differs: the page of a document, or the line in both versions. */
+export function hunkPlace({ from_line, to_line, page }: Hunk): string {
+  if (page !== null) return `Page ${page}`;
+  return from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
+}
+
 /** `2 rows added, 1 removed`: names the noun once and omits zero counts. */
 function listOf(counts: readonly [count: number, noun: string, done: string][]): string | undefined {
   const some = counts.filter(([count]) => count > 0);

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
-import { handleStrayErrors, toLastHandler } from '../../server/runtime/background.ts';
+import { handleStrayErrors, reportUncaught } from '../../server/runtime/background.ts';
 import type { Log } from '../../server/runtime/log.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
@@ -114,7 +114,7 @@ test('the last handlers log a lost rejection and go on, and end the process in o
     end: () => (ends += 1),
   });
   try {
-    toLastHandler(new Error('Nobody waits for this.'));
+    reportUncaught(new Error('Nobody waits for this.'));
     await expect.poll(() => counts.size).toBe(1);
     expect(ends).toBe(0);
     const thrown = process.listeners('uncaughtException').at(-1);

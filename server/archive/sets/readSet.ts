@@ -165,7 +165,7 @@ export async function findSet(
   requireReadable(store.read, file.sha256, reader);
   const index = await readSetFile(store, file);
   if (!(index instanceof SetIndex)) return undefined;
-  await remember(store, pack, index);
+  await recordSetIfComplete(store, pack, index);
   return { pack, file: file.sha256, index };
 }
 
@@ -184,7 +184,11 @@ export async function requireSet(
  * Keeps the size and the parts of a set that came without its file, from a dump or another archive. Some of its parts may
  * not be here yet: then it is kept when they are.
  */
-async function remember({ read, write }: DamageContext, pack: PackRow, index: SetIndex): Promise<void> {
+async function recordSetIfComplete(
+  { read, write }: DamageContext,
+  pack: PackRow,
+  index: SetIndex,
+): Promise<void> {
   const { ledger_entry } = pack;
   if (setOf(read, ledger_entry) || index.packs.some((id) => !packById(read, id))) return;
   const record = JSON.parse(recordTexts(read, [ledger_entry])[0]?.record ?? '') as PackRecord;

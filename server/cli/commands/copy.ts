@@ -9,7 +9,7 @@ import {
   type LostCopy,
 } from '../../../shared/node/copy.ts';
 import { countOf } from '../../../shared/values/counts.ts';
-import { placeOf } from '../../copies/targets/openTarget.ts';
+import { realPlace } from '../../copies/targets/openTarget.ts';
 import {
   askPassphrase,
   type Command,
@@ -86,8 +86,8 @@ export const copy: Command = {
     if (passphrase?.success === false) throw new UsageError('The passphrase needs at least 12 characters.');
     return withArchive(values, config, async (node): Promise<ExitCode> => {
       const { items: copies } = await node.call('listCopies', { query: { limit: MAX_LIST_LIMIT } });
-      const places = await Promise.all(copies.map(placeOf));
-      const named = await placeOf({ target });
+      const places = await Promise.all(copies.map(realPlace));
+      const named = await realPlace({ target });
       const known = copies.find(
         (each, index) => places[index] === named && each.endpoint === (endpoint ?? null),
       );

@@ -1,5 +1,6 @@
 import { visibleText } from '../../../shared/collection/derived.ts';
 import type { ByteParts, Comparison, Hunk, JsonChange, TableParts } from '../../../shared/collection/diff.ts';
+import { hunkPlace } from '../../../shared/collection/diffSummary.ts';
 import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
 import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
@@ -168,18 +169,13 @@ const removed = (text: string) => text !== '' && html`<del>${text}</del>`;
 function passages(hunks: readonly Hunk[], limit: CharacterLimit): Html {
   return html`<ol class="diff">${[...limit.first(hunks, MAX_SHOWN)].map(
     (hunk) =>
-      html`<li><p class="muted">${placeOf(hunk)}</p><div class="text">${[
+      html`<li><p class="muted">${hunkPlace(hunk)}</p><div class="text">${[
         ...limit.first(hunk.parts, Number.POSITIVE_INFINITY),
       ].map(({ op, text }) => {
         if (op === 'added') return added(limit.fit(visibleText(text)));
         return op === 'removed' ? removed(limit.fit(visibleText(text))) : limit.fit(text);
       })}</div></li>`,
   )}</ol>`;
-}
-
-function placeOf({ from_line, to_line, page }: Hunk): string {
-  if (page !== null) return `Page ${page}`;
-  return from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
 }
 
 function jsonChanges(changes: readonly JsonChange[], limit: CharacterLimit): Html {

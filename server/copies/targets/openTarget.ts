@@ -73,7 +73,7 @@ async function openPlace(
  *
  * @throws CopyError
  */
-export async function placeOf({ target }: Pick<TargetAddress, 'target'>): Promise<string> {
+export async function realPlace({ target }: Pick<TargetAddress, 'target'>): Promise<string> {
   const url = URL.parse(target);
   if (url?.protocol !== 'file:') return target.replace(/\/+$/, '');
   return pathToFileURL(await realFolder(folderOf(url))).href;
@@ -82,7 +82,7 @@ export async function placeOf({ target }: Pick<TargetAddress, 'target'>): Promis
 /** Returns whether an address names a folder or what is within it. @throws CopyError */
 export async function isWithin(folder: string, address: Pick<TargetAddress, 'target'>): Promise<boolean> {
   if (!address.target.startsWith('file:')) return false;
-  const path = relative(await realFolder(folder), fileURLToPath(await placeOf(address)));
+  const path = relative(await realFolder(folder), fileURLToPath(await realPlace(address)));
   return path.split(sep)[0] !== '..' && !isAbsolute(path);
 }
 

@@ -47,7 +47,7 @@ export function sessionHandlers(services: SessionServices) {
     },
     createSessionChallenge: () => ok({ challenge: sessions.createChallenge(), node: nodeName }),
     openSession: async ({ body, request }) => {
-      const place = placeOf(request, publicAddress);
+      const place = sessionPlace(request, publicAddress);
       const { code } = body;
       if (code === undefined) return { status: 201, json: sessions.open(body, place) };
       const label = browserName(request.headers['user-agent']);
@@ -68,7 +68,7 @@ export function sessionHandlers(services: SessionServices) {
  * plain HTTP, where anybody may take the port of a node that moved to another, the port at which the node listens counts
  * too.
  */
-function placeOf(request: Request, publicAddress: PublicAddress): SessionPlace {
+function sessionPlace(request: Request, publicAddress: PublicAddress): SessionPlace {
   const origin = request.headers.origin ?? publicAddress.originOf(request);
   const isProtected = origin.startsWith('https:');
   return { origin, port: isProtected ? 0 : (request.socket.localPort ?? 0) };

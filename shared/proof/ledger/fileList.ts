@@ -100,7 +100,7 @@ export function parseLines(text: string): ListedFile[] {
 }
 
 /** Where a path falls, from 0 to 2³² - 1. */
-export function placeOf(path: string, crypto: Pick<ProofCrypto, 'digest'>): number {
+export function placeInList(path: string, crypto: Pick<ProofCrypto, 'digest'>): number {
   return Number.parseInt(hexOf(crypto.digest('sha256', utf8(path)).subarray(0, 4)), 16);
 }
 

@@ -343,10 +343,10 @@ function PassageNote({ quote, objects }: { quote: string; objects: readonly Quot
     placeholderData: keepPreviousData,
   });
   if (settled === '' || objects.length === 0 || !data) return null;
-  return <output className="muted small">{placeOf(data, objects)}</output>;
+  return <output className="muted small">{passagePlace(data, objects)}</output>;
 }
 
-function placeOf({ found }: FoundPassage, objects: readonly QuotedObject[]): string {
+function passagePlace({ found }: FoundPassage, objects: readonly QuotedObject[]): string {
   if (!found) return 'The text of the object does not contain this passage. The passage is saved as entered.';
   const { object, start, end, page, others } = found;
   const where = page === null ? '' : `page ${page}, `;

@@ -9,7 +9,7 @@ import {
 import { type ReactNode, useSyncExternalStore } from 'react';
 import type { ObjectPlaces } from '../../../../shared/node/copy.ts';
 import { useCall } from '../../api/useCall.ts';
-import { exactTime, formatCount, placeOf, relativeTime } from '../../format.ts';
+import { copyPlace, exactTime, formatCount, relativeTime } from '../../format.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
@@ -261,7 +261,7 @@ export function StoredPlaceMark({ sha256 }: { sha256: string }) {
 }
 
 function sentenceOf({ is_here, copies }: ObjectPlaces): string {
-  const names = copies.map(({ target }) => placeOf(target));
+  const names = copies.map(({ target }) => copyPlace(target));
   const listed = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0];
   if (is_here) return listed === undefined ? 'On this disk only.' : `On this disk, and in ${listed}.`;
   if (listed === undefined) return 'Not on this disk or in any known copy.';

@@ -43,7 +43,7 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
 /** The page that shows the progress itself. */
 const SHOWN_ON: Partial<Record<JobKind, string>> = { ledger_verification: '/ledger', publish: '/assemble' };
 
-function placeOf({ kind, result }: Job): string | undefined {
+function pageOfJob({ kind, result }: Job): string | undefined {
   const { pack } = (result ?? {}) as { pack?: unknown };
   return kind === 'publish' && typeof pack === 'string' ? `/packs/${pack}` : KIND_PLACES[kind];
 }
@@ -66,7 +66,7 @@ export function JobsTray() {
       ...job.progress,
       error: job.error,
       cancel: () => cancel(job.id),
-      href: placeOf(job),
+      href: pageOfJob(job),
     }),
   );
   // Of successful jobs with the same title only the last is shown. Failed jobs stay until dismissed.

@@ -145,7 +145,7 @@ function CloseUp({ title, page, region, size }: CloseUpProps) {
           }}
         >
           <img src={pictureUrl(page)} alt="" />
-          <span className={classes.region} data-current style={placeOf(region, size, undefined)} />
+          <span className={classes.region} data-current style={regionStyle(region, size, undefined)} />
         </div>
       </div>
     </figure>
@@ -219,14 +219,18 @@ function Regions({ regions, current, size, picture }: RegionsProps) {
       key={`${region.x} ${region.y}`}
       className={classes.region}
       data-current={region === current || undefined}
-      style={placeOf(region, size, picture)}
+      style={regionStyle(region, size, picture)}
       aria-hidden
     />
   ));
 }
 
 /** The place of a region in its picture, and the part of the picture that it shows. */
-function placeOf({ x, y, width, height }: Region, size: Size, picture: string | undefined): CSSProperties {
+function regionStyle(
+  { x, y, width, height }: Region,
+  size: Size,
+  picture: string | undefined,
+): CSSProperties {
   const percent = (part: number, whole: number) => `${whole === 0 ? 0 : (part / whole) * 100}%`;
   return {
     left: percent(x, size.width),

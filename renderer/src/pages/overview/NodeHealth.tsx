@@ -10,7 +10,7 @@ import { useCall } from '../../api/useCall.ts';
 import { useFixity } from '../../components/content/Fixity.tsx';
 import { DigestChip, Meter, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
+import { copyPlace, countOf, formatBytes, formatCount, formatDuration } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Overview.module.css';
 
@@ -194,7 +194,7 @@ function CopiesPanel() {
       {failing?.last_drill && (
         <p className="wrap-anywhere">
           Failed <TimeText at={failing.last_drill.at} /> from{' '}
-          <Link to="/settings#copies">{placeOf(failing.target)}</Link>
+          <Link to="/settings#copies">{copyPlace(failing.target)}</Link>
         </p>
       )}
       {inNoCopy > 0 && (
@@ -206,7 +206,7 @@ function CopiesPanel() {
         <>
           <p className="wrap-anywhere">
             Last proven <TimeText at={newest.proven.at} /> from{' '}
-            <Link to="/settings#copies">{placeOf(newest.target)}</Link>
+            <Link to="/settings#copies">{copyPlace(newest.target)}</Link>
           </p>
           {newest.proven.restored && (
             <p>A full restore takes about {formatDuration(newest.proven.restored.full_restore_seconds)}</p>

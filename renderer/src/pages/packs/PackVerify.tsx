@@ -28,7 +28,7 @@ const MAX_LISTED = 40;
 
 /** Verifies every claim about the pack twice: by the node from its disk, and in this browser. */
 export function PackVerify({ pack }: { pack: Pack }) {
-  const { checks, others, isRunning, start } = useVerification(pack);
+  const { checks, others, isRunning, start } = usePackVerification(pack);
   const { set } = pack.evidence;
   return (
     <Section
@@ -73,7 +73,7 @@ function isHashedHere({ files, bytes }: NonNullable<Pack['evidence']['set']>): b
   return bytes <= MAX_HASHED_BYTES && files <= MAX_PACK_FILES;
 }
 
-function useVerification(pack: Pack) {
+function usePackVerification(pack: Pack) {
   const [checks, setChecks] = useState<Check[]>();
   /** The claims that only the node verified, and that match. */
   const [others, setOthers] = useState(0);

@@ -21,7 +21,7 @@ import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { IconButton, ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, type ItemForm, useItemForm } from '../../components/forms/DialogForm.tsx';
-import { countOf, folderTarget, formatBytes, formatCount, formatDuration, placeOf } from '../../format.ts';
+import { copyPlace, countOf, folderTarget, formatBytes, formatCount, formatDuration } from '../../format.ts';
 import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
 import { BucketAccess, CopyKey, checkSecret, EditCopyForm, RemoveCopy, SyncInterval } from './EditCopy.tsx';
 import { SettingsGroup } from './SettingsForm.tsx';
@@ -82,7 +82,7 @@ type Work = 'sync' | 'check' | 'sample' | 'drill';
 
 /** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
 function CopyItem({ copy, hasPrivate }: { copy: Copy; hasPrivate: boolean }) {
-  const place = placeOf(copy.target);
+  const place = copyPlace(copy.target);
   const [isRemoving, removing] = useDisclosure();
   const [isKeyOpen, keyDialog] = useDisclosure();
   const [isEditing, editing] = useDisclosure();

@@ -13,7 +13,7 @@ import {
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
+import { copyPlace, countOf, formatBytes, formatCount } from '../../format.ts';
 import { useFollowedJob, useReloadAfterJobs } from '../../state/jobs.ts';
 import { SettingsGroup } from './SettingsForm.tsx';
 
@@ -159,7 +159,7 @@ export function OffloadedObjects() {
           .filter(({ objects }) => objects > 0)
           .map(({ copy, target, objects }) => (
             <li key={copy}>
-              {countOf(objects, 'object is', 'objects are')} only in {placeOf(target)}. Without that copy,
+              {countOf(objects, 'object is', 'objects are')} only in {copyPlace(target)}. Without that copy,
               they cannot be read, verified or exported.
             </li>
           ))}

@@ -12,7 +12,12 @@ import type {
   TableRow,
   TextPart,
 } from '../../../../shared/collection/diff.ts';
-import { dimensions, hexBytes, unchangedBefore } from '../../../../shared/collection/diffSummary.ts';
+import {
+  dimensions,
+  hexBytes,
+  hunkPlace,
+  unchangedBefore,
+} from '../../../../shared/collection/diffSummary.ts';
 import { urlOf } from '../../api/client.ts';
 import { ticketed } from '../../api/ownerSession.ts';
 import { PictureCut } from '../../components/content/PagePictures.tsx';
@@ -37,7 +42,7 @@ export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
         {shown.map((hunk, index) => (
           <Fragment key={`${hunk.from_line} ${hunk.to_line} ${index}`}>
             <p className={`${classes.place} cluster stretch between gap-4 muted tiny numeric`}>
-              <span>{placeOf(hunk)}</span>
+              <span>{hunkPlace(hunk)}</span>
               {(unseen[index] ?? 0) > 0 && <span>{countOf(unseen[index] ?? 0, 'unchanged line')} above</span>}
             </p>
             <div className={`${classes.text} compact keep-lines wrap-anywhere`}>
@@ -58,11 +63,6 @@ export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
       )}
     </>
   );
-}
-
-function placeOf({ from_line, to_line, page }: Hunk): string {
-  const line = from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
-  return page === null ? line : `Page ${page}`;
 }
 
 function Part({ part: { op, text } }: { part: TextPart }) {

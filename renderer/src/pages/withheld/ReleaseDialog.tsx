@@ -15,7 +15,7 @@ import {
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { FormDialog, useEdits, useFormDialog } from '../../components/forms/DialogForm.tsx';
-import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
+import { copyPlace, countOf, formatBytes, formatCount } from '../../format.ts';
 import {
   allWithheldObjects,
   type Kind,
@@ -317,7 +317,7 @@ function AllUses({ uses }: { uses: Uses }) {
     ]),
     group('Copies, where they are removed with the next sync', uses.copies, ({ id, target }) => [
       id,
-      placeOf(target),
+      copyPlace(target),
     ]),
   ].filter((each) => each !== undefined);
   if (groups.length === 0) return <p className="muted">Nothing else in this archive names them.</p>;

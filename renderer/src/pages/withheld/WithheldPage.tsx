@@ -20,7 +20,7 @@ import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton } from '../../components/forms/buttons.tsx';
 import { useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { countOf, formatBytes, formatCount, placeOf } from '../../format.ts';
+import { copyPlace, countOf, formatBytes, formatCount } from '../../format.ts';
 import { useIsOwner } from '../../state/session.ts';
 import type { WithheldTarget } from '../../state/withheld.ts';
 import { ReleaseDialog } from './ReleaseDialog.tsx';
@@ -284,7 +284,7 @@ function WhereStill({ entry }: { entry: number }) {
 function Place({ copy, entry }: { copy: Copy; entry: number }) {
   const { target, size, synced_at, last_error, withheld_in_the_clear } = copy;
   if (synced_at === null) return null;
-  const place = <span className="wrap-anywhere">{placeOf(target)}</span>;
+  const place = <span className="wrap-anywhere">{copyPlace(target)}</span>;
   // What a copy holds of the ledger says whether its last sync knew of the withholding.
   if (size >= entry && withheld_in_the_clear === 0)
     return (

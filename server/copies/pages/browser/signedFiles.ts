@@ -9,7 +9,7 @@ import {
   openList,
   parseLines,
   partOf,
-  placeOf,
+  placeInList,
 } from '../../../../shared/proof/ledger/fileList.ts';
 import { ifValid, openCheckpoint } from '../../../../shared/proof/ledger/signedNote.ts';
 import { CHECKPOINT } from '../../copyPaths.ts';
@@ -65,7 +65,7 @@ export class SignedFiles {
   /** Returns a text that the key signed; undefined if the list does not name it, or it is not as the list says. */
   async text(path: string): Promise<string | undefined> {
     const { parts } = this.#list;
-    const part = parts[partOf(placeOf(path, noteCrypto), parts.length)];
+    const part = parts[partOf(placeInList(path, noteCrypto), parts.length)];
     const listed = part && (await this.#filesOf(part))?.find((file) => file.path === path);
     const text = listed && (await (await this.#read(path))?.text());
     return text !== undefined && digestOfText(text) === listed?.sha256 ? text : undefined;

@@ -12,7 +12,7 @@ import {
 import { MEBIBYTE } from '../../../../shared/limits.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { cite, citeAs, describeTables } from '../../../citations/citations.ts';
-import type { ObservationServices } from '../../../citations/observations.ts';
+import type { ObservationServices } from '../../../citations/citedObservations.ts';
 import { readLinkset } from '../../../citations/signposts.ts';
 import { harvest } from '../../../harvesting/harvest.ts';
 import { readSitemap, robotsTxt, sitemapIndex } from '../../../harvesting/sitemap.ts';
