@@ -1,16 +1,22 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import fs, { existsSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { CopyTarget } from '../../server/copies/targets/target.ts';
 import type { Copy } from '../../shared/node/copy.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { VersionedStore } from '../support/network/versionedStore.ts';
-import { closeTestNodes, openTestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 const TYPE = { type: 'text/plain' };
 
 let store: VersionedStore | undefined;
 let target: CopyTarget | undefined;
 afterEach(async () => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
   await target?.close();
   target = undefined;
   await closeTestNodes();
@@ -128,3 +134,32 @@ describe('the key in a bucket that keeps versions', () => {
     ]);
   });
 });
+
+// Windows syncs no folders.
+test.skipIf(process.platform === 'win32')(
+  'the key in a folder does not come back after a power cut: the folder is synced once it is removed',
+  async () => {
+    const folder = join(await temporaryFolder(), 'copy');
+    target = await openTarget({ target: pathToFileURL(folder).href }, { isNew: true });
+    const [key, other] = [join(folder, 'key.age'), join(folder, 'files/1')];
+    await putAll(target, ['key.age', 'files/1']);
+    await target.flush();
+    expect([existsSync(key), existsSync(other)]).toEqual([true, true]);
+    const opened = new Map<number, string>();
+    const synced: string[] = [];
+    const { openSync, fsync } = fs;
+    vi.spyOn(fs, 'openSync').mockImplementation((path, ...how) => {
+      const descriptor = openSync(path, ...how);
+      opened.set(descriptor, String(path));
+      return descriptor;
+    });
+    vi.spyOn(fs, 'fsync').mockImplementation((descriptor, callback) => {
+      const left = [key, other].filter((file) => existsSync(file)).length;
+      synced.push(`${opened.get(descriptor)} with ${left} of them`);
+      fsync(descriptor, callback);
+    });
+    syncBuiltinESMExports();
+    expect(await target.purge(['key.age', 'files/1', 'gone/2'])).toBe(true);
+    expect(synced).toEqual([`${folder} with 0 of them`, `${join(folder, 'files')} with 0 of them`]);
+  },
+);

@@ -10,28 +10,51 @@ export interface MenuEntry {
 }
 
 /** What the app asked of Electron since the last `forget`. */
-export const asked = { relaunch: 0, quit: 0, errors: [] as string[], menus: [] as MenuEntry[][] };
+export const asked = {
+  relaunch: 0,
+  quit: 0,
+  errors: [] as string[],
+  menus: [] as MenuEntry[][],
+  /** The menus that the tray got, and its tool tips. */
+  trayMenus: [] as MenuEntry[][],
+  toolTips: [] as string[],
+};
+
+const willQuit: (() => void)[] = [];
 
 export function forget(): void {
-  Object.assign(asked, { relaunch: 0, quit: 0, errors: [], menus: [] });
+  Object.assign(asked, { relaunch: 0, quit: 0, errors: [], menus: [], trayMenus: [], toolTips: [] });
+}
+
+/** Tells the parts of the app that it ends. */
+export function quitApp(): void {
+  for (const listener of willQuit.splice(0)) listener();
 }
 
 export const app = {
   name: 'Strongroom',
-  on: () => undefined,
+  on: (event: string, listener: () => void) => void (event === 'will-quit' && willQuit.push(listener)),
   relaunch: () => void (asked.relaunch += 1),
   quit: () => void (asked.quit += 1),
 };
 
 export const Menu = {
-  buildFromTemplate: (entries: MenuEntry[]) => asked.menus.push(entries),
+  buildFromTemplate: (entries: MenuEntry[]) => {
+    asked.menus.push(entries);
+    return entries;
+  },
   setApplicationMenu: () => undefined,
 };
 
 export class Tray {
-  setToolTip(): void {}
-  setContextMenu(): void {}
+  setToolTip(words: string): void {
+    asked.toolTips.push(words);
+  }
+  setContextMenu(menu: MenuEntry[]): void {
+    asked.trayMenus.push(menu);
+  }
   on(): void {}
+  destroy(): void {}
 }
 
 export const nativeImage = { createFromDataURL: () => ({ resize: () => ({}) }) };
