@@ -167,7 +167,7 @@ export class Alerts {
     const current = () => settings.current;
     const changed = await changeSettingsWithMail(requested, { current, secrets: this.#secrets, change });
     if (requested.smtp && this.#engine) {
-      await store.write((database) => setDueNow(database, 'email', store.instant()));
+      await store.write((database) => setDueNow(database, { kind: 'email', now: store.instant() }));
       await this.#wake();
     }
     return changed;

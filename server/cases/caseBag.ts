@@ -103,7 +103,7 @@ function payloadOf(services: BagServices, contents: CaseContents): PayloadFile[]
     const origin = services.checkpoints.key.name;
     const [, cosigned] = cosignedSizes(store.read, entry, origin);
     // After a restore the node has another name, so it cannot sign what was stamped before.
-    const stamped = earliestTimestamps(store.read, entry).filter(({ text }) =>
+    const stamped = earliestTimestamps(store.read, { seq: entry }).filter(({ text }) =>
       text.startsWith(`${origin}\n`),
     );
     return [

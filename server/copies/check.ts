@@ -132,13 +132,13 @@ class Check {
     }
     await this.#target.flush();
     await store.write((database) => {
-      setChecked(database, id, store.instant());
-      if (this.#run.sample === undefined) setReadBack(database, id, begun);
+      setChecked(database, { id, at: store.instant() });
+      if (this.#run.sample === undefined) setReadBack(database, { id, read_back_at: begun });
     });
     const [lost] = this.#lost;
     if (lost !== undefined) {
       const sentence = `${countOf(this.#lost.length, 'object is', 'objects are')} intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
-      await store.write((database) => setCopyError(database, id, sentence));
+      await store.write((database) => setCopyError(database, { id, last_error: sentence }));
     }
     const { damaged, missing, extra, exposed } = this.#result;
     this.#result.ok = damaged + missing + extra + exposed === 0;
@@ -281,7 +281,7 @@ class Check {
       if (newest !== size) return;
       await this.#files.send({ path: statePath(size), payload, sha256, type: 'application/jsonl' });
       await this.#files.sendBatch();
-      await store.write((database) => setSyncedState(database, this.#copy.id, sha256));
+      await store.write((database) => setSyncedState(database, { id: this.#copy.id, synced_state: sha256 }));
     } finally {
       await discard();
     }

@@ -139,13 +139,13 @@ export class CopyFiles {
 
   /** Whether the copy is known to have a file. */
   has(path: string): boolean {
-    const file = copiedFile(this.#services.store.read, this.#id, keyOf(path));
+    const file = copiedFile(this.#services.store.read, { copy: this.#id, ...keyOf(path) });
     return file !== undefined && file.state !== 'gone';
   }
 
   /** Whether this node wrote a file: the copy has it, or it is still to be removed. */
   wrote(path: string): boolean {
-    return copiedFile(this.#services.store.read, this.#id, keyOf(path)) !== undefined;
+    return copiedFile(this.#services.store.read, { copy: this.#id, ...keyOf(path) }) !== undefined;
   }
 
   async #record(files: readonly ListedFile[]): Promise<void> {
@@ -298,7 +298,7 @@ export class CopyFiles {
         continue;
       }
       const range = { from: (index * PLACES) / count, to: ((index + 1) * PLACES) / count };
-      const bytes = Buffer.from(linesOf(listedFiles(read, this.#id, range)));
+      const bytes = Buffer.from(linesOf(listedFiles(read, { copy: this.#id, ...range })));
       const sha256 = hash('sha256', bytes);
       const part = { path: partPath(sha256), sha256 };
       if (kept) await this.#giveUpOwn(kept);
@@ -337,7 +337,7 @@ export class CopyFiles {
       // Two parts with the same files have one path.
       await this.#target.remove(batch.map(({ path }) => path).filter((path) => !needed.has(path)));
       await store.write((database) => {
-        for (const file of batch) deleteCopiedFile(database, this.#id, file);
+        for (const file of batch) deleteCopiedFile(database, { copy: this.#id, ...file });
       });
     }
     if (copyById(store.read, this.#id)?.is_listed === 0) await this.#removeUnknown();
@@ -388,7 +388,7 @@ async function announceClaim(
 
 /** Returns the digest of a file that was sent to a copy; undefined if it is not known. */
 export function sentDigest(read: ReadDatabase, copy: string, path: string): string | undefined {
-  return copiedFile(read, copy, keyOf(path))?.sha256;
+  return copiedFile(read, { copy, ...keyOf(path) })?.sha256;
 }
 
 function keyOf(path: string): { place: number; path: string } {

@@ -107,7 +107,7 @@ export class CopyQueue {
       }
     } catch (error) {
       if (error instanceof CopyError)
-        await this.#store.write((database) => setCopyError(database, id, error.message));
+        await this.#store.write((database) => setCopyError(database, { id, last_error: error.message }));
       throw asCopyProblem(error);
     }
   }

@@ -218,7 +218,7 @@ class Sync {
     await store.write((database) => {
       forgetCopiedObjects(database, id);
       forgetCopiedFiles(database, id);
-      setPagesSize(database, id, this.#copy.pages_size, 0);
+      setPagesSize(database, { id, pages_size: this.#copy.pages_size, pages_version: 0 });
     });
     this.#copy = { ...this.#copy, pages_version: 0, is_listed: 0 };
     if (!before) return;
@@ -240,7 +240,7 @@ class Sync {
     // Readers may still look into a copy that was taken over without its pages.
     const hasPages = (await this.#target.digestOf(INDEX, this.#run.signal)) !== undefined;
     if (hasPages && this.#copy.pages_size === 0) {
-      await store.write((database) => setPagesSize(database, id, size, 0));
+      await store.write((database) => setPagesSize(database, { id, pages_size: size, pages_version: 0 }));
       this.#copy = { ...this.#copy, pages_size: size };
     }
   }
@@ -378,7 +378,9 @@ class Sync {
       throw new CopyError(
         `Another program wrote to the copy in ${this.#target.name} during the sync. Stop it, then sync again.`,
       );
-    await this.#services.store.write((database) => setSendingSize(database, this.#copy.id, size));
+    await this.#services.store.write((database) =>
+      setSendingSize(database, { id: this.#copy.id, sending_size: size }),
+    );
     await this.#target.put(CHECKPOINT, { bytes: Buffer.from(note) }, { type: 'text/plain; charset=utf-8' });
     await this.#target.flush();
   }
@@ -394,7 +396,7 @@ class Sync {
       const { pages, public_url } = this.#copy;
       // If the owner changed it meanwhile, the next sync writes the pages anew.
       if (this.#pages !== undefined && copy.pages === pages && copy.public_url === public_url)
-        setPagesSize(database, id, pages === 1 ? size : 0, PAGES_VERSION);
+        setPagesSize(database, { id, pages_size: pages === 1 ? size : 0, pages_version: PAGES_VERSION });
     });
     return this.#result(note);
   }

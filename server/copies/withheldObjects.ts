@@ -197,7 +197,7 @@ export class WithheldObjects {
     });
     if (leaving.length < safe.size) this.#mustRepeat = true;
     await this.#purge(leaving);
-    await this.#store.write((database) => addCleaned(database, this.#id, leaving.length));
+    await this.#store.write((database) => addCleaned(database, { copy: this.#id, objects: leaving.length }));
     this.#cleaned.withheld += leaving.length;
   }
 

@@ -402,7 +402,7 @@ async function proveEntry(
 ): Promise<EntryEvidence> {
   const { read } = store;
   const newest = lastEntry(read)?.seq ?? 0;
-  const stamped = earliestTimestamps(read, seq);
+  const stamped = earliestTimestamps(read, { seq });
   const origin = checkpoints.key.name;
   const sizes = new Set([newest, ...cosignedSizes(read, seq, origin), ...stamped.map(({ size }) => size)]);
   const witnesses = new Set<string>();

@@ -62,7 +62,7 @@ export async function auditEverything(
     store.write((writing) => {
       const ended_at = store.instant();
       endAudit(writing, id, { ended_at, completed });
-      if (completed) abortAudits(writing, 'schedule', ended_at);
+      if (completed) abortAudits(writing, { startedBy: 'schedule', at: ended_at });
     });
   const database =
     checked.database ??

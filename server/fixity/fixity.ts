@@ -49,7 +49,7 @@ export function openFixity({ jobs, ...services }: FixityConfig): FixityService {
     async startSchedule() {
       // Audits of the owner ended with their process. A full disk must not prevent the start.
       await store
-        .write((database) => abortAudits(database, 'owner', store.instant()))
+        .write((database) => abortAudits(database, { startedBy: 'owner', at: store.instant() }))
         .catch((error: unknown) => log.error({ error }, 'Interrupted audits could not be marked as ended'));
       schedule.start();
     },

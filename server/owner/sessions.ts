@@ -230,7 +230,7 @@ export class OwnerSessions {
     this.#updating.add(id);
     const at = this.#store.instant();
     this.#store
-      .write((database) => recordSessionUse(database, id, at))
+      .write((database) => recordSessionUse(database, { id, last_used_at: at }))
       .catch((error: unknown) =>
         this.#log.warn({ error }, 'The use of a session could not be stored; the next request tries again.'),
       )
@@ -239,7 +239,7 @@ export class OwnerSessions {
 
   /** Returns a page of the sessions, last used first. `current` marks the one with this id. */
   list(page: { limit: number; offset: number }, current: string | undefined): Slice<OwnerSession> {
-    const { items, total } = sessionsUsedSince(this.#store.read, this.#oldest(), page);
+    const { items, total } = sessionsUsedSince(this.#store.read, page, this.#oldest());
     return { items: items.map((item) => ({ ...item, current: item.id === current })), total };
   }
 

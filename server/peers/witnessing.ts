@@ -31,7 +31,7 @@ export function setCosigned(
 ): void {
   const origin = keyNameOf(key);
   if (!cosign) {
-    if (isCosigned(database, key)) removeWitnessedLog(database, origin, at);
+    if (isCosigned(database, key)) removeWitnessedLog(database, { origin, removed_at: at });
     return;
   }
   const known = witnessedLog(database, origin);

@@ -173,7 +173,7 @@ describe('the schedule', () => {
     expect(await turn(30 * DAY_MS)).toEqual([idOf('a'), idOf('b')]);
     expect(await turn(DAY_MS)).toEqual([]);
     // A check has sent again what was damaged.
-    await store.write((database) => setChecked(database, idOf('b'), store.instant()));
+    await store.write((database) => setChecked(database, { id: idOf('b'), at: store.instant() }));
     outcome = 'key_missing';
     expect(await turn(DAY_MS)).toEqual([idOf('b')]);
     expect(await turn(2 * DAY_MS)).toEqual([]);

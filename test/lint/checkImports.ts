@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { BANS, LAYERS } from './layers.ts';
+import { BANS, LAYERS, TEXT_BANS } from './layers.ts';
 
-/** A forbidden import: the file that imports, and the rule that forbids it. */
+/** A forbidden import or text: the file that has it, and the rule that forbids it. */
 export interface Finding {
   file: string;
   message: string;
@@ -10,7 +10,7 @@ export interface Finding {
 
 const SPECIFIER = /\b(?:from|import)\s*\(?\s*'([\w@.#/:*-]+)'/g;
 
-/** Checks every import in a checkout against the table of layers, and finds dependency cycles. */
+/** Checks every import in a checkout against the table of layers, and finds dependency cycles and SQL in another style. */
 export function checkImports(root: string): Finding[] {
   const files = globSync('{server,shared,electron,renderer}/**/*.{ts,tsx}', { cwd: root }).map((file) =>
     file.replaceAll('\\', '/'),
@@ -22,6 +22,8 @@ export function checkImports(root: string): Finding[] {
     graph.set(file, imported);
     for (const what of imported)
       for (const why of objections(file, what)) findings.push({ file, message: `imports ${what}. ${why}` });
+    for (const why of banned(file, readFileSync(join(root, file), 'utf8')))
+      findings.push({ file, message: why });
   }
   for (const cycle of cyclesIn(graph))
     findings.push({
@@ -41,6 +43,14 @@ function importsOf(root: string, file: string): string[] {
     // A path without a file is not an import but data. The type check finds broken imports.
     return /\.tsx?$/.test(path) || existsSync(join(root, path)) ? [path] : [];
   });
+}
+
+/** Says why a file must not have what its text has. */
+function banned(file: string, text: string): string[] {
+  const code = text.replaceAll(/^\s*(\/\*[^]*?\*\/|\/\/.*)/gm, '');
+  return TEXT_BANS.filter(({ of, by, butBy }) => by.test(file) && !butBy?.test(file) && of.test(code)).map(
+    ({ why }) => why,
+  );
 }
 
 function* objections(file: string, what: string): Generator<string> {

@@ -71,6 +71,22 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/http/wiring.ts', "import '../node.ts';", 'no command and no wiring'],
   ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
+  ['server/findings/declared.ts', "selectOne('SELECT 1 FROM findings WHERE id = $id');", null],
+  ['server/findings/dynamic.ts', 'all(database, `SELECT 1 FROM ${from} WHERE id = $id`, { id });', null],
+  ['server/findings/prepares.ts', 'zip.prepare(ranges);', null],
+  ['server/store/sqlite/engine/prepared.ts', "database.prepare('SELECT 1');", null],
+  ['server/store/sqlite/statement.ts', 'statement<Row>(database, sql).get();', 'prepares statements'],
+  ['server/store/sqlite/prepare.ts', 'this.#database.prepare<[], Row>(sql);', 'prepares statements'],
+  ['server/store/spool.ts', "spool.prepare('SELECT 1');", 'prepares statements'],
+  ['server/findings/inline.ts', "run(database, 'DELETE FROM findings');", 'declare the query'],
+  [
+    'server/findings/template.ts',
+    'one<Row>(this.#read, `SELECT text\n  FROM findings WHERE id = $id`, { id });',
+    'declare the query',
+  ],
+  ['server/findings/at.ts', 'selectOne(`SELECT 1 FROM findings WHERE id = @id`);', 'is ? or $name'],
+  ['server/findings/colon.ts', "change('UPDATE findings SET text = :text');", 'is ? or $name'],
+
   ['server/cli.ts', "import './cli/main.ts';\nconsole.log(1);", null],
   [
     'server/cli/services.ts',
@@ -135,7 +151,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('every import in this checkout obeys the rules', () => {
+test('every import and all SQL in this checkout obey the rules', () => {
   expect(checkImports(root)).toEqual([]);
 });
 

@@ -234,7 +234,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 export interface Ban {
-  /** The imported package, or the imported file as a path relative to the root. */
+  /** The imported package, or the imported file as a path relative to the root; of a ban of text, what is found in it. */
   of: RegExp;
   by: RegExp;
   butBy?: RegExp;
@@ -270,5 +270,27 @@ export const BANS: readonly Ban[] = [
     by: /^renderer\//,
     butBy: /^renderer\/(vite\.config|inlineScripts|extension\/build)\.ts$/,
     why: 'renderer/ runs in a browser, where Node’s modules do not exist.',
+  },
+];
+
+/** What the text of a file must not have, comments left out. */
+export const TEXT_BANS: readonly Ban[] = [
+  {
+    of: /\bstatement(<[^()]*>)?\(|[dD]atabase\.prepare\b|\.prepare(<[^()]*>)?\(\s*['"`]/,
+    by: /^server\//,
+    // It asks a database of which only the lock matters.
+    butBy: /^server\/store\/(sqlite\/engine\/|opening\/folderLock\.ts$)/,
+    why: 'Only server/store/sqlite/engine prepares statements: declare the query with a function of queries.ts.',
+  },
+  {
+    of: /\b(one|all|each|eachValue|columnOf|run)(<[^()]*>)?\(\s*[\w.#]+,\s*(['"`])\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b((?!\3|\$\{)[^])*\3/,
+    by: /^server\//,
+    butBy: /^server\/store\/sqlite\/engine\//,
+    why: 'This SQL is the same for each call: declare the query, so that a test prepares it.',
+  },
+  {
+    of: /\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND|OR|SET|VALUES|LIMIT)\b[^`;]*?[\s(=<>,][@:][a-z]\w*/,
+    by: /^server\//,
+    why: 'A placeholder is ? or $name.',
   },
 ];

@@ -1,5 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { SPOOL_TABLES } from '../../server/store/sqlite/collection/captures.ts';
+import { OVERWRITTEN_TABLE } from '../../server/store/sqlite/collection/documentSearch.ts';
 import {
   createPackageTables,
   createWrittenObjectsTable,
@@ -7,6 +9,7 @@ import {
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { declaredQueries } from '../../server/store/sqlite/engine/queries.ts';
+import { EXPECTED_TABLES } from '../../server/store/sqlite/node/copiedFiles.ts';
 
 /*
  * Prints as JSON what is wrong with the declared queries of the server, and how many there are. It runs in a process of
@@ -21,8 +24,12 @@ const database = openForWriting(':memory:');
 migrate(database);
 createPackageTables(database);
 createWrittenObjectsTable(database);
+for (const tables of [SPOOL_TABLES, EXPECTED_TABLES, OVERWRITTEN_TABLE]) database.exec(tables);
 
 const problems = declaredQueries().flatMap((sql) => {
+  const placeholders = new Set(sql.replaceAll(/'[^']*'/g, '').match(/\?|[$@:](?=\w)/g));
+  if (placeholders.size > 1 || placeholders.has('@') || placeholders.has(':'))
+    return [`The placeholders are neither all ? nor all $name: ${sql}`];
   try {
     database.prepare(sql);
     return [];

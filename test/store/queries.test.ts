@@ -6,7 +6,6 @@ import {
   count,
   countOf,
   hasRow,
-  insert,
   inserts,
   one,
   page,
@@ -15,19 +14,20 @@ import {
   selectEach,
   selectOne,
   selectPage,
+  selectTuples,
   selectValue,
   selectValues,
-  update,
-  upsert,
+  updates,
+  upserts,
 } from '../../server/store/sqlite/engine/queries.ts';
 
 let database: WriteDatabase;
 beforeEach(() => {
   database = openForWriting(':memory:');
   database.exec('CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT, size INTEGER)');
-  for (let id = 1; id <= 5; id += 1)
-    insert(database, 'things', 'id, name, size', { id, name: `thing ${id}`, size: id % 2, other: 'ignored' });
+  for (let id = 1; id <= 5; id += 1) insertThing(database, { id, name: `thing ${id}`, size: id % 2 });
 });
+const insertThing = inserts<Thing & { size: number }>('things', 'id, name, size');
 afterEach(() => {
   database.close();
 });
@@ -47,9 +47,9 @@ test('a page has its rows and the number of all rows', () => {
 });
 
 test('a row is replaced where its key exists', () => {
-  const shape = { key: 'id', columns: 'name, size' };
-  upsert(database, 'things', shape, { id: 1, name: 'renamed', size: 7 });
-  upsert(database, 'things', shape, { id: 6, name: 'new', size: 8 });
+  const put = upserts<Thing & { size: number }>('things', { key: 'id', columns: 'name, size' });
+  put(database, { id: 1, name: 'renamed', size: 7 });
+  put(database, { id: 6, name: 'new', size: 8 });
   expect(all(database, 'SELECT * FROM things WHERE size > 1 ORDER BY id')).toEqual([
     { id: 1, name: 'renamed', size: 7 },
     { id: 6, name: 'new', size: 8 },
@@ -78,6 +78,17 @@ test('a declared query is a function of its values', () => {
   expect(hasRow<[id: number]>('SELECT 1 FROM things WHERE id = ?')(database, 9)).toBe(false);
 });
 
+test('queries with the same SQL read whole rows, arrays or the first column', () => {
+  const sql = 'SELECT id, name FROM things WHERE id < 3 ORDER BY id';
+  const [rows, tuples, ids] = [selectAll<Thing>(sql), selectTuples<[number, string]>(sql), selectValues(sql)];
+  for (let round = 0; round < 2; round += 1) {
+    expect(ids(database)).toEqual([1, 2]);
+    expect(rows(database)[1]).toEqual({ id: 2, name: 'thing 2' });
+    expect(tuples(database)[0]).toEqual([1, 'thing 1']);
+    expect(rows(database)[0]).toEqual({ id: 1, name: 'thing 1' });
+  }
+});
+
 test('a list is bound as JSON', () => {
   const among = selectValues<number, [ids: readonly number[]]>(
     'SELECT id FROM things WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id',
@@ -104,9 +115,10 @@ test('a page of a declared list has its items and the number of all rows', () =>
 
 test('rows are inserted and changed', () => {
   inserts<Thing>('things', 'id, name')(database, { id: 6, name: 'new' });
-  expect(insert(database, 'things', 'name', { name: 'newest' })).toBe(7);
-  change<[name: string, id: number]>('UPDATE things SET name = ? WHERE id = ?')(database, 'renamed', 6);
-  update(database, 'things', { key: 'id', columns: 'name, size' }, { id: 7, name: 'last', size: 7 });
+  expect(inserts('things', 'name')(database, { name: 'newest' })).toBe(7);
+  const rename = change<[name: string, id: number]>('UPDATE things SET name = ? WHERE id = ?');
+  expect([rename(database, 'renamed', 6), rename(database, 'renamed', 99)]).toEqual([1, 0]);
+  updates('things', { key: 'id', columns: 'name, size' })(database, { id: 7, name: 'last', size: 7 });
   expect(all(database, 'SELECT * FROM things WHERE id > 5')).toEqual([
     { id: 6, name: 'renamed', size: null },
     { id: 7, name: 'last', size: 7 },

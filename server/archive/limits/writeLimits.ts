@@ -165,7 +165,8 @@ export class WriteLimits {
       },
       count: (database, bytes) => {
         this.#days.count(database, groups, { writes: 1, bytes });
-        if (who.invitation !== undefined) countInvitationUse(database, who.invitation, this.#store.instant());
+        if (who.invitation !== undefined)
+          countInvitationUse(database, { id: who.invitation, at: this.#store.instant() });
       },
       record: (bytes, reservation) => {
         const recording = this.#record(groups, bytes, reservation).finally(() =>

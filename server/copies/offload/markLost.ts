@@ -183,7 +183,7 @@ class OtherCopies {
       return await work();
     } catch (error) {
       if (!(error instanceof CopyError)) throw error;
-      await this.#store.write((database) => setCopyError(database, id, error.message));
+      await this.#store.write((database) => setCopyError(database, { id, last_error: error.message }));
       await this.#targets.get(id)?.close();
       this.#targets.delete(id);
       return false;

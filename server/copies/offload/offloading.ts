@@ -190,7 +190,7 @@ export class Offloading {
   async #recordError(copy: string, sentence: string): Promise<void> {
     const { store } = this.#config;
     if (copyById(store.read, copy)?.last_error === sentence) return;
-    await store.write((database) => setCopyError(database, copy, sentence));
+    await store.write((database) => setCopyError(database, { id: copy, last_error: sentence }));
   }
 
   /** Ends reading from copies. `Jobs.close` ends running work before. */

@@ -140,7 +140,7 @@ async function* eventPages(context: PageContext, changes: Changes): AsyncGenerat
   for (const key of changes.renamed) {
     let ids: number[];
     for (let from = 0; ; from = ids.at(-1) ?? 0) {
-      ids = eventIdsOfSource(context.database, key, { after: from, last: after, limit: BATCH });
+      ids = eventIdsOfSource(context.database, { source: key, after: from, last: after, limit: BATCH });
       for (const id of ids) yield* present(await page(id));
       if (ids.length < BATCH) break;
     }

@@ -222,7 +222,7 @@ export async function endWitnessing(store: Store, origin: string): Promise<void>
   const known = witnessedLog(store.read, origin);
   if (!known || known.removed_at !== null)
     throw new Problem('not_found', `This node is not a witness of ${origin}.`);
-  await store.write((database) => removeWitnessedLog(database, origin, store.instant()));
+  await store.write((database) => removeWitnessedLog(database, { origin, removed_at: store.instant() }));
 }
 
 /** Returns a page of the refused checkpoints, newest first. */
@@ -333,7 +333,7 @@ function keepRefusal(
 ): void {
   const { origin, size } = checkpoint;
   const refusal = { origin, at, known_size: known.size, known_note: known.note, size, request: text };
-  insertRefusal(database, { ...refusal, body: noteBody(request.note) }, MAX_REFUSALS);
+  insertRefusal(database, { ...refusal, body: noteBody(request.note), most: MAX_REFUSALS });
 }
 
 /** A request to a witness (C2SP tlog-witness, add-checkpoint), parsed and not yet verified. */

@@ -1,6 +1,6 @@
 import type { PackFile } from '../../../../shared/archive/pack.ts';
 import type { FlagReason, License, Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import { change, inserts, selectAll, selectEach, selectOne, selectValues } from '../engine/queries.ts';
 
 /** The row of a pack, without its record. `ledger_entry` is its key. */
@@ -214,16 +214,16 @@ export function authorsAndLicense(
   database: ReadDatabase,
   entry: number,
 ): { authors: { orcid: string | null }[]; license: License | null } {
-  const row = statement<{ authors: string; license: License }>(
-    database,
-    `SELECT record -> '$.authors' AS authors, record ->> '$.license' AS license
-     FROM pack_records WHERE ledger_entry = ?`,
-  ).get(entry);
+  const row = authorsOf(database, entry);
   return {
     authors: row ? (JSON.parse(row.authors) as { orcid: string | null }[]) : [],
     license: row?.license ?? null,
   };
 }
+
+const authorsOf = selectOne<{ authors: string; license: License }, [entry: number]>(`
+  SELECT record -> '$.authors' AS authors, record ->> '$.license' AS license
+  FROM pack_records WHERE ledger_entry = ?`);
 
 /** Returns the ids of the packs with this blob, oldest first, at most `limit`. */
 export const packsWithBlob = selectValues<string, [sha256: string, limit: number]>(`

@@ -1,8 +1,15 @@
-import Database from 'better-sqlite3';
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type { RetrievalError } from '../../../../shared/collection/retrieval.ts';
-import type { ReadDatabase } from '../engine/open.ts';
-import { hasRow, inserts, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+import { openScratch, type ReadDatabase, type WriteDatabase } from '../engine/open.ts';
+import {
+  change,
+  hasRow,
+  inserts,
+  selectAll,
+  selectOne,
+  selectValue,
+  selectValues,
+} from '../engine/queries.ts';
 import { isHandedInSql } from './handIns.ts';
 import { parsePageLabel } from './retrievals.ts';
 
@@ -143,64 +150,83 @@ export interface SpooledCapture {
 
 const COLUMNS = 'n, at, source, sha256, record_id, payload_digest, record';
 
+/** The tables of a spool. */
+export const SPOOL_TABLES = `
+  CREATE TABLE spooled_captures (n INTEGER PRIMARY KEY, at TEXT NOT NULL, source TEXT NOT NULL, sha256 TEXT,
+    record_id TEXT, payload_digest TEXT, record TEXT NOT NULL);
+  CREATE INDEX spooled_by_time ON spooled_captures (at, n);
+  CREATE INDEX spooled_by_record ON spooled_captures (record_id);
+  CREATE INDEX spooled_by_moment ON spooled_captures (source, at);
+  CREATE INDEX spooled_by_payload ON spooled_captures (payload_digest, source) WHERE payload_digest IS NOT NULL;
+  CREATE TABLE spooled_objects (n INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, content BLOB NOT NULL);
+  CREATE TABLE not_get (record_id TEXT PRIMARY KEY) WITHOUT ROWID`;
+
+const insertSpooled = inserts<Omit<SpooledCapture, 'n'>>(
+  'spooled_captures',
+  'at, source, sha256, record_id, payload_digest, record',
+);
+const insertContent = change<[sha256: string, content: Buffer]>(
+  'INSERT OR IGNORE INTO spooled_objects (sha256, content) VALUES (?, ?)',
+);
+const hasContent = hasRow<[sha256: string]>('SELECT 1 FROM spooled_objects WHERE sha256 = ?');
+const contentOf = selectOne<{ n: number; content: Buffer }, [sha256: string]>(
+  'SELECT n, content FROM spooled_objects WHERE sha256 = ?',
+);
+const insertNotGet = change<[recordId: string]>('INSERT OR IGNORE INTO not_get VALUES (?)');
+const hasNotGet = hasRow<[recordId: string]>('SELECT 1 FROM not_get WHERE record_id = ?');
+
+const SPOOLED = `SELECT ${COLUMNS} FROM spooled_captures WHERE`;
+const spooledAfter = selectAll<SpooledCapture, [at: string, n: number, limit: number]>(
+  `${SPOOLED} (at, n) > (?, ?) ORDER BY at, n LIMIT ?`,
+);
+const spooledWithin = selectOne<SpooledCapture, [source: string, from: string, until: string]>(
+  `${SPOOLED} source = ? AND at BETWEEN ? AND ? ORDER BY at, sha256 IS NULL, n LIMIT 1`,
+);
+
+/** Captures with an object come first: a revisit never refers to another revisit. */
+const FIRST = 'ORDER BY sha256 IS NULL, n LIMIT 1';
+const spooledByRecord = selectOne<SpooledCapture, [recordId: string]>(`${SPOOLED} record_id = ? ${FIRST}`);
+const spooledByMoment = selectOne<SpooledCapture, [source: string, at: string]>(
+  `${SPOOLED} source = ? AND at = ? ${FIRST}`,
+);
+const spooledByPayload = selectOne<SpooledCapture, [digest: string]>(
+  `${SPOOLED} payload_digest = ? AND sha256 IS NOT NULL ${FIRST}`,
+);
+const spooledByPayloadAt = selectOne<SpooledCapture, [digest: string, source: string]>(
+  `${SPOOLED} payload_digest = ? AND source = ? AND sha256 IS NOT NULL ${FIRST}`,
+);
+
 /**
  * A temporary database under `tmp/` for the captures of an import and the bytes of small objects. It returns the
  * captures in the order of their own times and finds the capture that a revisit refers to, without holding them in
  * memory. It is never synced, because it is useless after a crash.
  */
 export class CaptureSpool {
-  readonly #database: Database.Database;
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+  readonly #database: WriteDatabase;
   /** One byte for each object: 1 once its bytes were returned. */
   #taken = new Uint8Array(1_024);
   #count = 0;
 
   constructor(file: string) {
-    this.#database = new Database(file);
-    this.#database.pragma('page_size = 16384');
-    this.#database.pragma('journal_mode = OFF');
-    this.#database.pragma('synchronous = OFF');
-    this.#database.exec(`
-      CREATE TABLE captures (n INTEGER PRIMARY KEY, at TEXT NOT NULL, source TEXT NOT NULL, sha256 TEXT, record_id TEXT,
-        payload_digest TEXT, record TEXT NOT NULL);
-      CREATE INDEX by_time ON captures (at, n);
-      CREATE INDEX by_record ON captures (record_id);
-      CREATE INDEX by_moment ON captures (source, at);
-      CREATE INDEX by_payload ON captures (payload_digest, source) WHERE payload_digest IS NOT NULL;
-      CREATE TABLE objects (n INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, content BLOB NOT NULL);
-      CREATE TABLE not_get (record_id TEXT PRIMARY KEY) WITHOUT ROWID;
-      BEGIN`);
-  }
-
-  #statement(sql: string): Database.Statement<unknown[]> {
-    let found = this.#statements.get(sql);
-    if (!found) {
-      found = this.#database.prepare(sql);
-      this.#statements.set(sql, found);
-    }
-    return found;
+    this.#database = openScratch(file, SPOOL_TABLES);
   }
 
   add(capture: Omit<SpooledCapture, 'n'>): void {
-    this.#statement(
-      `INSERT INTO captures (at, source, sha256, record_id, payload_digest, record)
-       VALUES ($at, $source, $sha256, $record_id, $payload_digest, $record)`,
-    ).run(capture);
+    insertSpooled(this.#database, capture);
     this.#count += 1;
   }
 
   addObject(sha256: string, content: Buffer): void {
-    this.#statement('INSERT OR IGNORE INTO objects (sha256, content) VALUES (?, ?)').run(sha256, content);
+    insertContent(this.#database, sha256, content);
   }
 
   hasObject(sha256: string): boolean {
-    return this.#statement('SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
+    return hasContent(this.#database, sha256);
   }
 
   /** Returns an object's bytes once. They are only marked as taken; the file is removed soon anyway. */
   consumeObject(sha256: string): Buffer | undefined {
-    const found = this.#statement('SELECT n, content FROM objects WHERE sha256 = ?').get(sha256);
-    const row = found as { n: number; content: Buffer } | undefined;
+    const row = contentOf(this.#database, sha256);
     if (!row || this.#taken[row.n] === 1) return undefined;
     this.#markTaken(row.n);
     return row.content;
@@ -217,48 +243,36 @@ export class CaptureSpool {
 
   /** Remembers the record of a request that is not a GET, or a record that belongs to one. */
   addNotGet(recordId: string): void {
-    this.#statement('INSERT OR IGNORE INTO not_get VALUES (?)').run(recordId);
+    insertNotGet(this.#database, recordId);
   }
 
   isNotGet(recordIds: readonly string[]): boolean {
-    return recordIds.some((id) => this.#statement('SELECT 1 FROM not_get WHERE record_id = ?').get(id));
+    return recordIds.some((id) => hasNotGet(this.#database, id));
   }
 
   /** Returns the captures after `last`, in the order of their own times. */
   after(last: Pick<SpooledCapture, 'at' | 'n'> | undefined, limit: number): SpooledCapture[] {
-    return this.#statement(
-      `SELECT ${COLUMNS} FROM captures WHERE (at, n) > (?, ?) ORDER BY at, n LIMIT ?`,
-    ).all(last?.at ?? '', last?.n ?? 0, limit) as SpooledCapture[];
+    return spooledAfter(this.#database, last?.at ?? '', last?.n ?? 0, limit);
   }
 
   byRecord(recordId: string): SpooledCapture | undefined {
-    return this.#one('record_id = ?', [recordId]);
+    return spooledByRecord(this.#database, recordId);
   }
 
   byMoment(source: string, at: string): SpooledCapture | undefined {
-    return this.#one('source = ? AND at = ?', [source, at]);
+    return spooledByMoment(this.#database, source, at);
   }
 
   /** Returns a capture whose payload has this digest, at one address or at any. */
   byPayload(digest: string, source?: string): SpooledCapture | undefined {
     return source === undefined
-      ? this.#one('payload_digest = ? AND sha256 IS NOT NULL', [digest])
-      : this.#one('payload_digest = ? AND source = ? AND sha256 IS NOT NULL', [digest, source]);
+      ? spooledByPayload(this.#database, digest)
+      : spooledByPayloadAt(this.#database, digest, source);
   }
 
   /** Returns the first capture of an address between two times, both inclusive. */
   firstWithin(source: string, from: string, until: string): SpooledCapture | undefined {
-    return this.#statement(
-      `SELECT ${COLUMNS} FROM captures WHERE source = ? AND at BETWEEN ? AND ?
-       ORDER BY at, sha256 IS NULL, n LIMIT 1`,
-    ).get(source, from, until) as SpooledCapture | undefined;
-  }
-
-  /** Prefers captures with an object: a revisit never refers to another revisit. */
-  #one(where: string, values: string[]): SpooledCapture | undefined {
-    return this.#statement(
-      `SELECT ${COLUMNS} FROM captures WHERE ${where} ORDER BY sha256 IS NULL, n LIMIT 1`,
-    ).get(...values) as SpooledCapture | undefined;
+    return spooledWithin(this.#database, source, from, until);
   }
 
   /** The number of captures. */

@@ -1,9 +1,8 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   type Condition,
   change,
   columnOf,
-  run,
   selectAll,
   selectOne,
   selectValue,
@@ -74,18 +73,19 @@ const OVERWRITTEN_BYTES = 4_194_304;
 export function* overwriteFreePages(database: WriteDatabase): Generator<void, void, void> {
   const free = () => database.pragma('freelist_count', { simple: true }) as number;
   if (free() === 0) return;
-  database.exec('CREATE TABLE overwritten (zeros BLOB NOT NULL)');
+  database.exec(OVERWRITTEN_TABLE);
   while (free() > 0) {
-    run(
-      database,
-      'INSERT INTO overwritten VALUES (zeroblob(?))',
-      Math.min(OVERWRITTEN_BYTES, free() * PAGE_BYTES),
-    );
+    overwrite(database, Math.min(OVERWRITTEN_BYTES, free() * PAGE_BYTES));
     yield;
   }
   database.exec('DROP TABLE overwritten');
 }
 const PAGE_BYTES = 4_096;
+
+/** A table that takes all free pages, and gives them back. */
+export const OVERWRITTEN_TABLE = 'CREATE TABLE overwritten (zeros BLOB NOT NULL)';
+
+const overwrite = change<[bytes: number]>('INSERT INTO overwritten VALUES (zeroblob(?))');
 
 /** What a search covers. */
 interface TextScope {
@@ -221,24 +221,29 @@ const MAX_COMPARED = 50;
 
 /** Returns the version that stands for a hit: the current one if it is among them, else the one observed last. */
 export function foundVersion(database: ReadDatabase, keys: TextHit): FoundVersion | undefined {
-  const row = statement<Omit<FoundVersion, 'tags' | 'is_current'> & { tags: string; is_current: number }>(
-    database,
-    `SELECT s.id, s.url, s.name, s.agency, s.tags, i.key, i.sha256, d.title, d.tool, d.tool_version, d.made_at,
-       coalesce(e.observer, 'self') AS observer, coalesce(e.observed_at, s.last_checked_at, s.added_at) AS observed_at,
-       e.original_observed_at,
-       i.sha256 IS coalesce(s.last_sha256, (SELECT sha256 FROM events INDEXED BY events_by_source
-         WHERE source_key = s.key ORDER BY observed_at DESC, id DESC LIMIT 1))
-         OR i.sha256 IS (SELECT sha256 FROM events INDEXED BY events_by_capture WHERE source_key = s.key
-           AND observer = 'browser' AND original_observed_at IS NOT NULL ORDER BY id DESC LIMIT 1) AS is_current
-     FROM json_each(?) j CROSS JOIN indexed_texts i ON i.key = j.value
-     JOIN sources s ON s.key = i.source_key
-     JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
-     LEFT JOIN events e ON e.id = (SELECT o.id FROM events o WHERE o.sha256 = i.sha256 AND o.source_key = s.key
-       AND o.event_type IN ('first_seen', 'changed') ORDER BY o.observer = 'self' DESC, o.id DESC LIMIT 1)
-     ORDER BY is_current DESC, e.id DESC LIMIT 1`,
-  ).get(JSON.stringify(keys.slice(0, MAX_COMPARED)));
-  return row && { ...row, tags: JSON.parse(row.tags) as string[], is_current: row.is_current === 1 };
+  return foundAmong(database, keys.slice(0, MAX_COMPARED));
 }
+
+const foundAmong = selectOne<
+  Omit<FoundVersion, 'tags' | 'is_current'> & { tags: string; is_current: number },
+  [keys: TextHit],
+  FoundVersion
+>(
+  `SELECT s.id, s.url, s.name, s.agency, s.tags, i.key, i.sha256, d.title, d.tool, d.tool_version, d.made_at,
+     coalesce(e.observer, 'self') AS observer, coalesce(e.observed_at, s.last_checked_at, s.added_at) AS observed_at,
+     e.original_observed_at,
+     i.sha256 IS coalesce(s.last_sha256, (SELECT sha256 FROM events INDEXED BY events_by_source
+       WHERE source_key = s.key ORDER BY observed_at DESC, id DESC LIMIT 1))
+       OR i.sha256 IS (SELECT sha256 FROM events INDEXED BY events_by_capture WHERE source_key = s.key
+         AND observer = 'browser' AND original_observed_at IS NOT NULL ORDER BY id DESC LIMIT 1) AS is_current
+   FROM json_each(?) j CROSS JOIN indexed_texts i ON i.key = j.value
+   JOIN sources s ON s.key = i.source_key
+   JOIN derived_documents d ON d.kind = 'text' AND d.subject = i.sha256
+   LEFT JOIN events e ON e.id = (SELECT o.id FROM events o WHERE o.sha256 = i.sha256 AND o.source_key = s.key
+     AND o.event_type IN ('first_seen', 'changed') ORDER BY o.observer = 'self' DESC, o.id DESC LIMIT 1)
+   ORDER BY is_current DESC, e.id DESC LIMIT 1`,
+  (row) => ({ ...row, tags: JSON.parse(row.tags) as string[], is_current: row.is_current === 1 }),
+);
 
 /** A found file of a pack: the newest pack that has it. */
 interface FoundFile {

@@ -54,6 +54,20 @@ export function openForReading(file: string): ReadDatabase {
   return database as ReadDatabase;
 }
 
+/**
+ * Opens a file of its own for what is needed until it is closed. Nothing is synced, because it is useless after a crash.
+ *
+ * @param tables what creates its tables, as SQL
+ */
+export function openScratch(file: string, tables: string): WriteDatabase {
+  const database = new Database(file);
+  database.pragma('page_size = 16384');
+  database.pragma('journal_mode = OFF');
+  database.pragma('synchronous = OFF');
+  database.exec(`${tables}; BEGIN`);
+  return database as WriteDatabase;
+}
+
 const prepared = new WeakMap<Database.Database, Map<string, Database.Statement>>();
 
 /** Returns the prepared statement for this SQL; it is prepared once for each connection. `Row` is the type of its rows. */

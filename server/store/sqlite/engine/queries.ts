@@ -277,26 +277,9 @@ export function upserts<Row extends object>(table: string, { key, columns }: Cha
   return change(`${insertion(table, `${key}, ${columns}`)} ON CONFLICT (${key}) DO UPDATE SET ${changes}`);
 }
 
-/** Inserts a row. @param columns their names, separated by commas; each is a member of `row` */
-export function insert(database: WriteDatabase, table: string, columns: string, row: object): number {
-  return Number(statement(database, insertion(table, columns)).run(row).lastInsertRowid);
-}
-
-/** Sets columns of the row with a `key`. @param columns their names, separated by commas; each is a member of `row` */
-export function update(database: WriteDatabase, table: string, { key, columns }: Changed, row: object): void {
-  run(database, `UPDATE ${table} SET ${columns.replaceAll(/\w+/g, '$& = $$$&')} WHERE ${key} = $${key}`, row);
-}
-
-/** Inserts a row, or replaces what the row with the same `key` has in the other columns. */
-export function upsert(database: WriteDatabase, table: string, { key, columns }: Changed, row: object): void {
-  const changes = columns.replaceAll(/\w+/g, '$& = excluded.$&');
-  const sql = `${insertion(table, `${key}, ${columns}`)} ON CONFLICT (${key}) DO UPDATE SET ${changes}`;
-  statement(database, sql).run(row);
-}
-
-/** Returns a statement that returns whole rows, also where another query with the same SQL reads its first column only. */
+/** Returns a statement that returns whole rows, also where another query with the same SQL reads them in another form. */
 function rows<Row>(database: ReadDatabase, sql: string): Database.Statement<unknown[], Row> {
-  return statement<Row>(database, sql).pluck(false);
+  return statement<Row>(database, sql).raw(false).pluck(false);
 }
 
 function insertion(table: string, columns: string): string {

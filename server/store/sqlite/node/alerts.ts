@@ -9,18 +9,17 @@ import type {
   DeliveryState,
 } from '../../../../shared/alerts/alert.ts';
 import type { Slice } from '../../../../shared/values/list.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
-  all,
   change,
   hasRow,
-  insert,
+  inserts,
   page,
-  run,
   selectAll,
   selectOne,
   selectValue,
   selectValues,
+  updates,
   where,
 } from '../engine/queries.ts';
 
@@ -63,21 +62,31 @@ export function putRule(
   database: WriteDatabase,
   { when, to, every, began_later, paused, ...row }: AlertRule,
 ): void {
-  statement(
-    database,
-    `INSERT INTO alert_rules (id, name, rule, paused, created_at, active_since, after_event, after_entry)
-     VALUES ($id, $name, $rule, $paused, $created_at, $active_since, $after_event, $after_entry)
-     ON CONFLICT (id) DO UPDATE SET name = $name, rule = $rule, paused = $paused, active_since = $active_since,
-     after_event = $after_event, after_entry = $after_entry`,
-  ).run({ ...row, paused: Number(paused), rule: JSON.stringify({ when, to, every, began_later }) });
+  upsertRule(database, {
+    ...row,
+    paused: Number(paused),
+    rule: JSON.stringify({ when, to, every, began_later }),
+  });
 }
+
+const upsertRule = change<[Stored]>(`
+  INSERT INTO alert_rules (id, name, rule, paused, created_at, active_since, after_event, after_entry)
+  VALUES ($id, $name, $rule, $paused, $created_at, $active_since, $after_event, $after_entry)
+  ON CONFLICT (id) DO UPDATE SET name = $name, rule = $rule, paused = $paused, active_since = $active_since,
+  after_event = $after_event, after_entry = $after_entry`);
 
 /** Deletes a rule with what waits to be sent for it. What was sent or failed stays. */
 export function deleteRule(database: WriteDatabase, id: string): void {
-  run(database, "DELETE FROM alert_deliveries WHERE rule = ? AND state = 'waiting'", id);
-  run(database, 'DELETE FROM alert_confirmations WHERE rule = ?', id);
-  run(database, 'DELETE FROM alert_rules WHERE id = ?', id);
+  deleteWaiting(database, id);
+  deleteConfirmations(database, id);
+  deleteRow(database, id);
 }
+
+const deleteWaiting = change<[rule: string]>(
+  "DELETE FROM alert_deliveries WHERE rule = ? AND state = 'waiting'",
+);
+const deleteConfirmations = change<[rule: string]>('DELETE FROM alert_confirmations WHERE rule = ?');
+const deleteRow = change<[id: string]>('DELETE FROM alert_rules WHERE id = ?');
 
 /** Returns all rules, oldest first. */
 export const allRules = selectAll<Stored, [], AlertRule>(
@@ -111,10 +120,12 @@ export function insertNotice(
   database: WriteDatabase,
   { rule, subject, notice, due_at }: { rule: string; subject: string; notice: Notice; due_at: string | null },
 ): boolean {
-  const sql =
-    'INSERT INTO alert_notices (rule, subject, notice, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
-  return run(database, sql, rule, subject, JSON.stringify(notice), due_at) === 1;
+  return insertNew(database, rule, subject, JSON.stringify(notice), due_at) === 1;
 }
+
+const insertNew = change<[rule: string, subject: string, notice: string, dueAt: string | null]>(
+  'INSERT INTO alert_notices (rule, subject, notice, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+);
 
 export const hasNotice = hasRow<[rule: string, subject: string]>(
   'SELECT 1 FROM alert_notices WHERE rule = ? AND subject = ?',
@@ -142,8 +153,12 @@ export const nextConfirmationAt = selectValue<string>(
 
 /** Deletes a confirmation. Returns whether there was one. */
 export function deleteConfirmation(database: WriteDatabase, { rule, event }: Confirmation): boolean {
-  return run(database, 'DELETE FROM alert_confirmations WHERE rule = ? AND event = ?', rule, event) > 0;
+  return removeConfirmation(database, rule, event) > 0;
 }
+
+const removeConfirmation = change<[rule: string, event: number]>(
+  'DELETE FROM alert_confirmations WHERE rule = ? AND event = ?',
+);
 
 /** Returns the rules with a digest that is due. */
 export const rulesWithDueDigest = selectValues<string, [now: string]>(
@@ -152,11 +167,15 @@ export const rulesWithDueDigest = selectValues<string, [now: string]>(
 
 /** Takes the oldest notices out of a rule's digest. */
 export function dequeueDigest(database: WriteDatabase, rule: string, now: string): Notice[] {
-  const sql = 'SELECT id, notice FROM alert_notices WHERE due_at <= ? AND rule = ? ORDER BY id';
-  const rows = all<{ id: number; notice: string }>(database, sql, now, rule);
-  for (const { id } of rows) run(database, 'UPDATE alert_notices SET due_at = NULL WHERE id = ?', id);
+  const rows = dueInDigest(database, now, rule);
+  for (const { id } of rows) setNotDue(database, id);
   return rows.map(({ notice }) => JSON.parse(notice) as Notice);
 }
+
+const dueInDigest = selectAll<{ id: number; notice: string }, [now: string, rule: string]>(
+  'SELECT id, notice FROM alert_notices WHERE due_at <= ? AND rule = ? ORDER BY id',
+);
+const setNotDue = change<[id: number]>('UPDATE alert_notices SET due_at = NULL WHERE id = ?');
 
 /** Returns when the next digest is due. */
 export const nextDigestAt = selectValue<string>(
@@ -224,9 +243,7 @@ export function insertDelivery(
   database: WriteDatabase,
   { target, notices, test, ...row }: NewDelivery,
 ): void {
-  const columns =
-    'id, rule, rule_name, kind, target, notices, count, state, test, created_at, due_at, gives_up_at';
-  insert(database, 'alert_deliveries', columns, {
+  insertRow(database, {
     ...row,
     kind: target.kind,
     target: JSON.stringify(target),
@@ -234,6 +251,11 @@ export function insertDelivery(
     test: Number(test),
   });
 }
+
+const insertRow = inserts<Omit<StoredDelivery, 'number' | 'attempts' | 'sent_at' | 'error' | 'message'>>(
+  'alert_deliveries',
+  'id, rule, rule_name, kind, target, notices, count, state, test, created_at, due_at, gives_up_at',
+);
 
 export const deliveryById = selectOne<StoredDelivery, [id: string], DeliveryRow>(
   'SELECT * FROM alert_deliveries WHERE id = ?',
@@ -248,36 +270,41 @@ export function dueDeliveries(
   database: ReadDatabase,
   { now, hasDesktop, busy, limit }: { now: string; hasDesktop: boolean; busy: string[]; limit: number },
 ): DeliveryRow[] {
-  return statement<StoredDelivery>(
-    database,
-    `SELECT * FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting' AND due_at <= $now
-     AND ${LOOK_AT} <= $now AND target NOT IN (SELECT value FROM json_each($busy))
-     ORDER BY due_at, number LIMIT $limit`,
-  )
-    .all({ now, hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy), limit })
-    .map(deliveryFromStored);
+  return dueAt(database, { now, hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy), limit });
 }
+
+const dueAt = selectAll<
+  StoredDelivery,
+  [values: { now: string; hasDesktop: number; busy: string; limit: number }],
+  DeliveryRow
+>(
+  `SELECT * FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting' AND due_at <= $now
+   AND ${LOOK_AT} <= $now AND target NOT IN (SELECT value FROM json_each($busy))
+   ORDER BY due_at, number LIMIT $limit`,
+  deliveryFromStored,
+);
 
 /** Returns when the next delivery is to be looked at, without those to the given targets. */
 export function nextDeliveryAt(
   database: ReadDatabase,
   { hasDesktop, busy }: { hasDesktop: boolean; busy: string[] },
 ): string | undefined {
-  return (
-    statement<string | null>(
-      database,
-      `SELECT min(${LOOK_AT}) FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting'
-       AND target NOT IN (SELECT value FROM json_each($busy))`,
-    )
-      .pluck()
-      .get({ hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy) }) ?? undefined
-  );
+  return nextAt(database, { hasDesktop: Number(hasDesktop), busy: JSON.stringify(busy) });
 }
+
+const nextAt = selectValue<string, [values: { hasDesktop: number; busy: string }]>(`
+  SELECT min(${LOOK_AT}) FROM alert_deliveries INDEXED BY alert_deliveries_due WHERE state = 'waiting'
+  AND target NOT IN (SELECT value FROM json_each($busy))`);
 
 /** Keeps what a delivery says, so that each attempt says the same. */
 export function setMessage(database: WriteDatabase, id: string, message: AlertMessage): void {
-  run(database, 'UPDATE alert_deliveries SET message = ? WHERE id = ?', JSON.stringify(message), id);
+  updateMessage(database, { id, message: JSON.stringify(message) });
 }
+
+const updateMessage = updates<{ id: string; message: string }>('alert_deliveries', {
+  key: 'id',
+  columns: 'message',
+});
 
 /** Records that the text of a message is being handed over, so that it is not handed over twice after a crash. */
 export const setSending = change<[id: string]>("UPDATE alert_deliveries SET state = 'sending' WHERE id = ?");
@@ -298,12 +325,9 @@ export const setWaiting = change<[values: Pick<DeliveryRow, 'id' | 'due_at' | 'g
   WHERE id = $id`);
 
 /** Makes the waiting messages of a kind due now, because what kept them from being sent may have changed. */
-export function setDueNow(database: WriteDatabase, kind: AlertTarget['kind'], now: string): void {
-  statement(
-    database,
-    "UPDATE alert_deliveries SET due_at = $now WHERE state = 'waiting' AND kind = $kind AND due_at > $now",
-  ).run({ kind, now });
-}
+export const setDueNow = change<[values: { kind: AlertTarget['kind']; now: string }]>(
+  "UPDATE alert_deliveries SET due_at = $now WHERE state = 'waiting' AND kind = $kind AND due_at > $now",
+);
 
 /** Marks what was being handed over when the node ended as failed. */
 export const failInterrupted = change<[error: string]>(

@@ -5,16 +5,14 @@ import {
   all,
   change,
   count,
-  insert,
   inserts,
-  run,
   selectAll,
   selectEach,
   selectOne,
   selectPage,
   selectValue,
   selectValues,
-  update,
+  updates,
 } from '../engine/queries.ts';
 import { isAbsentSql } from './peers.ts';
 import { isReleasedSql } from './withheld.ts';
@@ -153,9 +151,9 @@ export const damagesWithoutNotice = selectAll<
   DamageRow,
   [values: { rule: string; after: number; limit: number }]
 >(`
-  SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages WHERE ledger_entry > @after
-  AND NOT EXISTS (SELECT 1 FROM alert_notices WHERE rule = @rule AND subject = 'damage:' || ledger_entry)
-  ORDER BY ledger_entry LIMIT @limit`);
+  SELECT ledger_entry, sha256, bytes, problem, found, at FROM object_damages WHERE ledger_entry > $after
+  AND NOT EXISTS (SELECT 1 FROM alert_notices WHERE rule = $rule AND subject = 'damage:' || ledger_entry)
+  ORDER BY ledger_entry LIMIT $limit`);
 
 /** Returns a page of all damages ever found, newest first. */
 export const damagesPage = selectAll<Damage, [values: { limit: number; offset: number }]>(`
@@ -193,35 +191,34 @@ export type RunningAudit = AuditCounts & { id: number; started_at: string; posit
 
 type StartedBy = Audit['started_by'];
 
-export function insertAudit(
-  database: WriteDatabase,
-  audit: { started_by: StartedBy; started_at: string },
-): number {
-  return insert(database, 'audits', 'started_by, started_at', audit);
-}
+export const insertAudit = inserts<{ started_by: StartedBy; started_at: string }>(
+  'audits',
+  'started_by, started_at',
+);
 
 /** Saves the progress of an audit. */
-export function updateAudit(
-  database: WriteDatabase,
-  audit: AuditCounts & { id: number; position: string },
-): void {
-  const columns = 'position, checked, bytes, damaged, restored';
-  update(database, 'audits', { key: 'id', columns }, audit);
-}
+export const updateAudit = updates<AuditCounts & { id: number; position: string }>('audits', {
+  key: 'id',
+  columns: 'position, checked, bytes, damaged, restored',
+});
 
 export function endAudit(
   database: WriteDatabase,
   id: number,
   { ended_at, completed }: { ended_at: string; completed: boolean },
 ): void {
-  const row = { id, ended_at, completed: Number(completed) };
-  update(database, 'audits', { key: 'id', columns: 'ended_at, completed' }, row);
+  setEnded(database, { id, ended_at, completed: Number(completed) });
 }
 
+const setEnded = updates<{ id: number; ended_at: string; completed: number }>('audits', {
+  key: 'id',
+  columns: 'ended_at, completed',
+});
+
 /** Ends running audits as not completed, because their process ended or they are no longer needed. */
-export function abortAudits(database: WriteDatabase, startedBy: StartedBy, at: string): void {
-  run(database, 'UPDATE audits SET ended_at = ? WHERE started_by = ? AND ended_at IS NULL', at, startedBy);
-}
+export const abortAudits = change<[values: { startedBy: StartedBy; at: string }]>(
+  'UPDATE audits SET ended_at = $at WHERE started_by = $startedBy AND ended_at IS NULL',
+);
 
 /** Returns the running scheduled audit, or undefined. */
 export const scheduledAudit = selectOne<RunningAudit>(`

@@ -1,16 +1,15 @@
 import type { RestoreDrill } from '../../../../shared/node/copy.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
   countOf,
   hasRow,
   inserts,
-  run,
   selectAll,
   selectOne,
   selectValue,
   selectValues,
-  update,
+  updates,
 } from '../engine/queries.ts';
 import { isAbsentSql } from './peers.ts';
 import { isReleasedSql, isWithheldSql } from './withheld.ts';
@@ -91,27 +90,35 @@ export const copyAt = selectOne<CopyRow, [target: string, endpoint: string | nul
 
 /** Forgets a copy, and the offloaded objects that are recorded as damaged and that no copy holds. */
 export function deleteCopy(database: WriteDatabase, id: string): void {
-  statement(database, 'DELETE FROM copies WHERE id = ?').run(id);
-  statement(
-    database,
-    `DELETE FROM offloaded_objects WHERE sha256 IN (SELECT sha256 FROM damaged_objects)
-       AND NOT EXISTS (SELECT 1 FROM copies k CROSS JOIN copied_objects c
-         ON c.copy = k.id AND c.sha256 = offloaded_objects.sha256)`,
-  ).run();
+  removeCopy(database, id);
+  forgetLostObjects(database);
 }
+
+const removeCopy = change<[id: string]>('DELETE FROM copies WHERE id = ?');
+const forgetLostObjects = change(`
+  DELETE FROM offloaded_objects WHERE sha256 IN (SELECT sha256 FROM damaged_objects)
+    AND NOT EXISTS (SELECT 1 FROM copies k CROSS JOIN copied_objects c
+      ON c.copy = k.id AND c.sha256 = offloaded_objects.sha256)`);
 
 /** Records a finished sync, which sent the changes of cases that were counted when it began. */
 export function setSynced(
   database: WriteDatabase,
   { id, case_changes }: Pick<CopyRow, 'id' | 'case_changes'>,
-  synced: { size: number; proofs: string; state: string | null; at: string },
+  synced: Synced,
 ): void {
-  statement(
-    database,
-    `UPDATE copies SET synced_size = $size, synced_proofs = $proofs, synced_state = $state, synced_at = $at,
-       last_error = NULL, case_changes = max(0, case_changes - $case_changes) WHERE id = $id`,
-  ).run({ id, case_changes, ...synced });
+  updateSynced(database, { id, case_changes, ...synced });
 }
+
+interface Synced {
+  size: number;
+  proofs: string;
+  state: string | null;
+  at: string;
+}
+
+const updateSynced = change<[Synced & Pick<CopyRow, 'id' | 'case_changes'>]>(`
+  UPDATE copies SET synced_size = $size, synced_proofs = $proofs, synced_state = $state, synced_at = $at,
+    last_error = NULL, case_changes = max(0, case_changes - $case_changes) WHERE id = $id`);
 
 /** What the owner chooses of a copy. */
 type CopySettings = Pick<CopyRow, 'every_minutes' | 'endpoint' | 'region' | 'pages' | 'public_url'>;
@@ -122,27 +129,34 @@ export function changeCopySettings(database: WriteDatabase, id: string, change: 
   if (!before) return;
   const after = { ...before, ...change };
   if (after.pages !== before.pages || after.public_url !== before.public_url) after.pages_version = 0;
-  const columns = 'every_minutes, endpoint, region, pages, public_url, pages_version';
-  update(database, 'copies', { key: 'id', columns }, after);
+  updateSettings(database, after);
 }
+
+const updateSettings = updates<CopyRow>('copies', {
+  key: 'id',
+  columns: 'every_minutes, endpoint, region, pages, public_url, pages_version',
+});
 
 /** Records what the pages of a copy show. */
-export function setPagesSize(database: WriteDatabase, id: string, size: number, version: number): void {
-  run(database, 'UPDATE copies SET pages_size = ?, pages_version = ? WHERE id = ?', size, version, id);
-}
+export const setPagesSize = updates<Pick<CopyRow, 'id' | 'pages_size' | 'pages_version'>>('copies', {
+  key: 'id',
+  columns: 'pages_size, pages_version',
+});
 
-export function setChecked(database: WriteDatabase, id: string, at: string): void {
-  statement(database, 'UPDATE copies SET checked_at = ?, last_error = NULL WHERE id = ?').run(at, id);
-}
+export const setChecked = change<[check: { id: string; at: string }]>(
+  'UPDATE copies SET checked_at = $at, last_error = NULL WHERE id = $id',
+);
 
 /** Records the digest of the file of the state that a check has sent again. */
-export function setSyncedState(database: WriteDatabase, id: string, sha256: string): void {
-  statement(database, 'UPDATE copies SET synced_state = ? WHERE id = ?').run(sha256, id);
-}
+export const setSyncedState = updates<Pick<CopyRow, 'id' | 'synced_state'>>('copies', {
+  key: 'id',
+  columns: 'synced_state',
+});
 
-export function setCopyError(database: WriteDatabase, id: string, error: string): void {
-  statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
-}
+export const setCopyError = updates<Pick<CopyRow, 'id' | 'last_error'>>('copies', {
+  key: 'id',
+  columns: 'last_error',
+});
 
 /** Records whose private key a copy holds, and the recipient whose identity is with it; null if it holds none. */
 export function setKeptKey(
@@ -151,14 +165,16 @@ export function setKeptKey(
   verifierKey: string | null,
   recipient: string | null = null,
 ): void {
-  run(
-    database,
-    'UPDATE copies SET kept_key = ?, kept_recipient = ? WHERE id = ?',
-    verifierKey,
-    recipient,
-    id,
-  );
+  updateKeptKey(database, { id, kept_key: verifierKey, kept_recipient: recipient });
 }
+
+const updateKeptKey = updates<{ id: string; kept_key: string | null; kept_recipient: string | null }>(
+  'copies',
+  {
+    key: 'id',
+    columns: 'kept_key, kept_recipient',
+  },
+);
 
 /** Returns whether a copy holds the key that decrypts sealed findings. */
 export function holdsWithheldKey({ kept_recipient }: CopyRow): boolean {
@@ -166,23 +182,24 @@ export function holdsWithheldKey({ kept_recipient }: CopyRow): boolean {
 }
 
 /** Records that everything in a copy was read back since a time. */
-export function setReadBack(database: WriteDatabase, id: string, since: string): void {
-  statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
-}
+export const setReadBack = updates<Pick<CopyRow, 'id' | 'read_back_at'>>('copies', {
+  key: 'id',
+  columns: 'read_back_at',
+});
 
 /** Records a restore drill. Drills that fail for the same reason in a row are one failure. */
 export function setDrilled(database: WriteDatabase, id: string, drill: RestoreDrill): void {
-  statement(
-    database,
-    `UPDATE copies SET last_drill = $json,
-       proven_drill = iif($outcome = 'restored', $json, proven_drill),
-       drill_failing_since = CASE
-         WHEN $outcome = 'restored' THEN NULL
-         WHEN last_drill ->> 'outcome' = $outcome THEN coalesce(drill_failing_since, $at)
-         ELSE $at END
-     WHERE id = $id`,
-  ).run({ id, json: JSON.stringify(drill), outcome: drill.outcome, at: drill.at });
+  updateDrilled(database, { id, json: JSON.stringify(drill), outcome: drill.outcome, at: drill.at });
 }
+
+const updateDrilled = change<[drill: { id: string; json: string; outcome: string; at: string }]>(`
+  UPDATE copies SET last_drill = $json,
+    proven_drill = iif($outcome = 'restored', $json, proven_drill),
+    drill_failing_since = CASE
+      WHEN $outcome = 'restored' THEN NULL
+      WHEN last_drill ->> 'outcome' = $outcome THEN coalesce(drill_failing_since, $at)
+      ELSE $at END
+  WHERE id = $id`);
 
 /** Returns whether a copy is known to hold an object. */
 export const isCopied = hasRow<[copy: string, sha256: string]>(
@@ -190,18 +207,27 @@ export const isCopied = hasRow<[copy: string, sha256: string]>(
 );
 
 export function insertCopiedObjects(database: WriteDatabase, copy: string, digests: readonly string[]): void {
-  const sql = 'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING';
   for (const sha256 of digests) {
-    run(database, 'DELETE FROM left_out_objects WHERE copy = ? AND sha256 = ?', copy, sha256);
-    run(database, sql, copy, sha256);
+    deleteLeftOut(database, copy, sha256);
+    insertCopied(database, copy, sha256);
   }
 }
 
+const deleteLeftOut = change<[copy: string, sha256: string]>(
+  'DELETE FROM left_out_objects WHERE copy = ? AND sha256 = ?',
+);
+const insertCopied = change<[copy: string, sha256: string]>(
+  'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
+
 /** Forgets what a copy holds and lacks, so that the next sync sends everything that is not there. */
 export function forgetCopiedObjects(database: WriteDatabase, copy: string): void {
-  run(database, 'DELETE FROM copied_objects WHERE copy = ?', copy);
-  run(database, 'DELETE FROM left_out_objects WHERE copy = ?', copy);
+  deleteAllCopied(database, copy);
+  deleteAllLeftOut(database, copy);
 }
+
+const deleteAllCopied = change<[copy: string]>('DELETE FROM copied_objects WHERE copy = ?');
+const deleteAllLeftOut = change<[copy: string]>('DELETE FROM left_out_objects WHERE copy = ?');
 
 /** Returns up to `limit` objects of a copy after a digest, in order. */
 export const copiedObjectsAfter = selectValues<string, [copy: string, after: string, limit: number]>(
@@ -221,9 +247,12 @@ export function setObjectsChecked(
   digests: readonly string[],
   at: string,
 ): void {
-  const sql = 'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?';
-  for (const sha256 of digests) run(database, sql, at, copy, sha256);
+  for (const sha256 of digests) setObjectChecked(database, at, copy, sha256);
 }
+
+const setObjectChecked = change<[at: string, copy: string, sha256: string]>(
+  'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?',
+);
 
 /** Records that an object was read back from a copy and was not intact. */
 export const setObjectUnchecked = change<[copy: string, sha256: string]>(
@@ -231,16 +260,11 @@ export const setObjectUnchecked = change<[copy: string, sha256: string]>(
 );
 
 /** Returns when an object was last read back from a copy; null if never, undefined if the copy does not hold it. */
-export function objectCheckedAt(
-  database: ReadDatabase,
-  copy: string,
-  sha256: string,
-): string | null | undefined {
-  return statement<{ checked_at: string | null }>(
-    database,
-    'SELECT checked_at FROM copied_objects WHERE copy = ? AND sha256 = ?',
-  ).get(copy, sha256)?.checked_at;
-}
+export const objectCheckedAt = selectOne<
+  { checked_at: string | null },
+  [copy: string, sha256: string],
+  string | null
+>('SELECT checked_at FROM copied_objects WHERE copy = ? AND sha256 = ?', ({ checked_at }) => checked_at);
 
 /*
  * What a copy holds of withheld and released objects, and what it lacks: an object that it holds is a row of
@@ -306,12 +330,15 @@ export const countInNoCopy = selectValue<number, [values: { copy: string }]>(
 
 /** Records that a copy lacks objects that its records name. */
 export function leaveOut(database: WriteDatabase, copy: string, digests: readonly string[]): void {
-  const sql = 'INSERT INTO left_out_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING';
   for (const sha256 of digests) {
     deleteCopiedObject(database, copy, sha256);
-    run(database, sql, copy, sha256);
+    insertLeftOut(database, copy, sha256);
   }
 }
+
+const insertLeftOut = change<[copy: string, sha256: string]>(
+  'INSERT INTO left_out_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
 
 /** Looks at `limit` blobs after a digest, so that no call takes long: which of them a copy is not known to hold. */
 export const blobsNotCopied = selectAll<
@@ -338,9 +365,9 @@ export const setSending = change<[values: { copy: string; isSending: 0 | 1 }]>(
   'UPDATE copies SET is_sending = $isSending WHERE id = $copy',
 );
 
-export function addCleaned(database: WriteDatabase, copy: string, objects: number): void {
-  run(database, 'UPDATE copies SET withheld_cleaned = withheld_cleaned + ? WHERE id = ?', objects, copy);
-}
+export const addCleaned = change<[values: { copy: string; objects: number }]>(
+  'UPDATE copies SET withheld_cleaned = withheld_cleaned + $objects WHERE id = $copy',
+);
 
 /** Returns the keys of the sources of which a page capture has an object. */
 export const sourcesOfPagesWith = selectValues<number, [sha256: string]>(

@@ -7,15 +7,16 @@ import type { Slice } from '../../../../shared/values/list.ts';
 import type { StatusRow, StudyRow } from '../archive/studies.ts';
 import { parseConnection } from '../collection/retrievals.ts';
 import { eventsByIds } from '../collection/timeline/events.ts';
-import { type ReadDatabase, statement } from '../engine/open.ts';
+import type { ReadDatabase } from '../engine/open.ts';
 import {
   all,
+  columnOf,
+  count,
   countOf,
-  one,
   type Place,
-  page,
   selectAll,
   selectOne,
+  selectPage,
   selectValue,
   selectValues,
 } from '../engine/queries.ts';
@@ -54,17 +55,26 @@ export function packsOfLedger(
   { offset, limit }: Place,
   order: 'ASC' | 'DESC' = 'ASC',
 ): ListedPack[] {
-  const entries = statement<number>(
-    database,
-    `SELECT ledger_entry FROM packs WHERE ledger_entry <= ? AND part_of IS NULL ORDER BY ledger_entry ${order} LIMIT ? OFFSET ?`,
-  )
-    .pluck()
-    .all(size, limit, offset);
-  return statement<ListedPack>(
-    database,
-    `${LISTED_PACK} WHERE p.ledger_entry IN (SELECT value FROM json_each(?)) ORDER BY p.ledger_entry ${order}`,
-  ).all(JSON.stringify(entries));
+  return listedPacks[order](database, entriesOfPacks[order](database, size, limit, offset));
 }
+
+type Order = 'ASC' | 'DESC';
+/** Declares a query for each order. */
+const inOrders = <Query>(declare: (order: Order) => Query): Record<Order, Query> => ({
+  ASC: declare('ASC'),
+  DESC: declare('DESC'),
+});
+
+const entriesOfPacks = inOrders((order) =>
+  selectValues<number, [size: number, limit: number, offset: number]>(
+    `SELECT ledger_entry FROM packs WHERE ledger_entry <= ? AND part_of IS NULL ORDER BY ledger_entry ${order} LIMIT ? OFFSET ?`,
+  ),
+);
+const listedPacks = inOrders((order) =>
+  selectAll<ListedPack, [entries: readonly number[]]>(
+    `${LISTED_PACK} WHERE p.ledger_entry IN (SELECT value FROM json_each(?)) ORDER BY p.ledger_entry ${order}`,
+  ),
+);
 
 export const countPacksOfStudy = countOf<[study: string, size: number]>(
   'packs WHERE study = ? AND ledger_entry <= ?',
@@ -76,11 +86,14 @@ export function packsOfStudyUntil(
   { study, size, order = 'ASC' }: { study: string; size: number; order?: 'ASC' | 'DESC' },
   { offset, limit }: Place,
 ): ListedPack[] {
-  return statement<ListedPack>(
-    database,
-    `${LISTED_PACK} WHERE p.study = ? AND p.ledger_entry <= ? ORDER BY p.ledger_entry ${order} LIMIT ? OFFSET ?`,
-  ).all(study, size, limit, offset);
+  return listedOfStudy[order](database, study, size, limit, offset);
 }
+
+const listedOfStudy = inOrders((order) =>
+  selectAll<ListedPack, [study: string, size: number, limit: number, offset: number]>(
+    `${LISTED_PACK} WHERE p.study = ? AND p.ledger_entry <= ? ORDER BY p.ledger_entry ${order} LIMIT ? OFFSET ?`,
+  ),
+);
 
 export const countStudiesOfLedger = countOf<[size: number]>('studies WHERE ledger_entry <= ?');
 
@@ -91,15 +104,18 @@ export function studiesOfLedger(
   { offset, limit }: Place,
   order: 'ASC' | 'DESC' = 'ASC',
 ): StudyRow[] {
-  return statement<StudyRow>(
-    database,
-    `${STUDY} WHERE s.ledger_entry <= @size ORDER BY s.ledger_entry ${order} LIMIT @limit OFFSET @offset`,
-  ).all({ size, limit, offset });
+  return listedStudies[order](database, { size, limit, offset });
 }
 
 const STUDY = `SELECT s.ledger_entry, s.id, s.title, s.question, s.description, s.node, s.created_at,
-  (SELECT status FROM study_statuses h WHERE h.study = s.id AND h.ledger_entry <= @size
+  (SELECT status FROM study_statuses h WHERE h.study = s.id AND h.ledger_entry <= $size
    ORDER BY h.ledger_entry DESC LIMIT 1) AS status FROM studies s`;
+
+const listedStudies = inOrders((order) =>
+  selectAll<StudyRow, [place: Place & { size: number }]>(
+    `${STUDY} WHERE s.ledger_entry <= $size ORDER BY s.ledger_entry ${order} LIMIT $limit OFFSET $offset`,
+  ),
+);
 
 /** Returns the place of a study in the order of the ledger, counted from 0. */
 export const placeOfStudy = countOf<[id: string]>(
@@ -107,8 +123,11 @@ export const placeOfStudy = countOf<[id: string]>(
 );
 
 export function studyOfLedger(database: ReadDatabase, id: string, size: number): StudyRow | undefined {
-  return one<StudyRow>(database, `${STUDY} WHERE s.id = @id AND s.ledger_entry <= @size`, { id, size });
+  return studyUntil(database, { id, size });
 }
+const studyUntil = selectOne<StudyRow, [{ id: string; size: number }]>(
+  `${STUDY} WHERE s.id = $id AND s.ledger_entry <= $size`,
+);
 
 export const statusesUntil = selectAll<StatusRow, [study: string, size: number]>(`
   SELECT ledger_entry, study, status, note, at FROM study_statuses WHERE study = ? AND ledger_entry <= ?
@@ -149,14 +168,13 @@ export function commentsUntil(
   database: ReadDatabase,
   { item, size, limit }: { item: string; size: number; limit: number },
 ): Slice<Comment> {
-  const listing = {
-    columns: 'id, item, author, body, reply_to, at, ledger_entry',
-    from: 'comments WHERE item = ? AND ledger_entry <= ?',
-    order: 'ledger_entry',
-    values: [item, size],
-  };
-  return page(database, listing, { limit, offset: 0 });
+  return commentsPage(database, { limit, offset: 0 }, item, size);
 }
+const commentsPage = selectPage<Comment, [item: string, size: number]>({
+  columns: 'id, item, author, body, reply_to, at, ledger_entry',
+  from: 'comments WHERE item = ? AND ledger_entry <= ?',
+  order: 'ledger_entry',
+});
 
 /** Returns the pages that an added pack changes besides its own. */
 export const changedByPack = selectOne<
@@ -203,21 +221,21 @@ export const lastEventOfLedger = selectValue<number, [size: number]>(
 );
 
 function fromRange({ source_key, since = '', before = '~', last }: EventRange): {
-  sql: string;
+  from: string;
   values: Record<string, unknown>;
 } {
   const index = source_key === undefined ? 'events_by_time' : 'events_by_source';
-  const source = source_key === undefined ? '' : 'source_key = @source_key AND ';
+  const source = source_key === undefined ? '' : 'source_key = $source_key AND ';
   return {
-    sql: `FROM events INDEXED BY ${index}
-      WHERE ${source}observed_at >= @since AND observed_at < @before AND id <= @last`,
+    from: `events INDEXED BY ${index}
+      WHERE ${source}observed_at >= $since AND observed_at < $before AND id <= $last`,
     values: { ...(source_key !== undefined && { source_key }), since, before, last },
   };
 }
 
 export function countEventsOf(database: ReadDatabase, range: EventRange): number {
-  const { sql, values } = fromRange(range);
-  return statement<{ count: number }>(database, `SELECT count(*) AS count ${sql}`).get(values)?.count ?? 0;
+  const { from, values } = fromRange(range);
+  return count(database, from, values);
 }
 
 /** Returns the days of a range that have events, oldest first, each with its number of events. */
@@ -225,9 +243,9 @@ export function countEventsByDay(
   database: ReadDatabase,
   range: EventRange,
 ): { day: string; events: number }[] {
-  const { sql, values } = fromRange(range);
-  const grouped = `SELECT substr(observed_at, 1, 10) AS day, count(*) AS events ${sql} GROUP BY day ORDER BY day`;
-  return statement<{ day: string; events: number }>(database, grouped).all(values);
+  const { from, values } = fromRange(range);
+  const grouped = `SELECT substr(observed_at, 1, 10) AS day, count(*) AS events FROM ${from} GROUP BY day ORDER BY day`;
+  return all(database, grouped, values);
 }
 
 /** Returns events of a range in the order of their instants, oldest first or newest first. */
@@ -236,14 +254,13 @@ export function eventsOf(
   range: EventRange,
   { offset = 0, limit, newest = false }: { offset?: number; limit: number; newest?: boolean },
 ): Event[] {
-  const { sql, values } = fromRange(range);
+  const { from, values } = fromRange(range);
   const direction = newest ? 'DESC' : 'ASC';
-  const ids = statement<number>(
+  const ids = columnOf<number>(
     database,
-    `SELECT id ${sql} ORDER BY observed_at ${direction}, id ${direction} LIMIT @limit OFFSET @offset`,
-  )
-    .pluck()
-    .all({ ...values, limit, offset });
+    `SELECT id FROM ${from} ORDER BY observed_at ${direction}, id ${direction} LIMIT $limit OFFSET $offset`,
+    { ...values, limit, offset },
+  );
   return eventsByIds(database, ids);
 }
 
@@ -262,18 +279,21 @@ export const newEvents = selectAll<NewEventRow, [values: { after: number; last: 
 /** Returns the events of a source after an id, in order. */
 export const eventIdsOfSource = selectValues<
   number,
-  [source: number, values: { after: number; last: number; limit: number }]
->('SELECT id FROM events WHERE source_key = ? AND id > $after AND id <= $last ORDER BY id LIMIT $limit');
+  [values: { source: number; after: number; last: number; limit: number }]
+>(
+  'SELECT id FROM events WHERE source_key = $source AND id > $after AND id <= $last ORDER BY id LIMIT $limit',
+);
 
 /** Returns the events that name an object, or whose page has it. */
 export function eventsNaming(database: ReadDatabase, sha256: string, last: number): number[] {
-  const sql = `SELECT id FROM events WHERE sha256 = @sha256 AND id <= @last
-    UNION SELECT id FROM events WHERE previous_sha256 = @sha256 AND id <= @last
-    UNION SELECT e.id FROM retrievals r JOIN events e INDEXED BY events_by_source
-      ON e.source_key = r.source_key AND e.page = r.part_of
-      WHERE r.sha256 = @sha256 AND r.part_of IS NOT NULL AND e.id <= @last`;
-  return all<{ id: number }>(database, sql, { sha256, last }).map(({ id }) => id);
+  return eventsWith(database, { sha256, last });
 }
+const eventsWith = selectValues<number, [{ sha256: string; last: number }]>(`
+  SELECT id FROM events WHERE sha256 = $sha256 AND id <= $last
+  UNION SELECT id FROM events WHERE previous_sha256 = $sha256 AND id <= $last
+  UNION SELECT e.id FROM retrievals r JOIN events e INDEXED BY events_by_source
+    ON e.source_key = r.source_key AND e.page = r.part_of
+    WHERE r.sha256 = $sha256 AND r.part_of IS NOT NULL AND e.id <= $last`);
 
 /** How an event's object was retrieved. */
 interface EventRetrieval {
@@ -299,26 +319,24 @@ export const retrievalOfEvent = selectOne<
 /** Returns the event of the same source and observer before one. */
 export const eventBefore = selectValue<number, [values: Event]>(`
   SELECT p.id FROM events e JOIN events p INDEXED BY events_by_source
-  ON p.source_key = e.source_key AND (p.observed_at, p.id) < (@observed_at, @id)
-  WHERE e.id = @id AND p.id < @id ORDER BY p.observed_at DESC, p.id DESC LIMIT 1`);
+  ON p.source_key = e.source_key AND (p.observed_at, p.id) < ($observed_at, $id)
+  WHERE e.id = $id AND p.id < $id ORDER BY p.observed_at DESC, p.id DESC LIMIT 1`);
 
 /** Returns the first and the last instant of the events up to an id. */
 export function eventExtent(
   database: ReadDatabase,
   last: number,
 ): { first: string; last: string } | undefined {
-  const edge = (direction: 'ASC' | 'DESC') =>
-    statement<string>(
-      database,
-      `SELECT observed_at FROM events INDEXED BY events_by_time WHERE id <= ?
-       ORDER BY observed_at ${direction}, id LIMIT 1`,
-    )
-      .pluck()
-      .get(last);
-  const first = edge('ASC');
-  const end = edge('DESC');
+  const first = edges.ASC(database, last);
+  const end = edges.DESC(database, last);
   return first === undefined || end === undefined ? undefined : { first, last: end };
 }
+
+const edges = inOrders((order) =>
+  selectValue<string, [last: number]>(
+    `SELECT observed_at FROM events INDEXED BY events_by_time WHERE id <= ? ORDER BY observed_at ${order}, id LIMIT 1`,
+  ),
+);
 
 /** What the ledger records of a source. It has the names of the owner's headers, and never their values. */
 export interface RecordedSourceRow {
@@ -364,15 +382,17 @@ export function sourcesOfLedger(
   const total = order === 'DESC' ? countSourcesOfLedger(database, size) : 0;
   const [first, last] =
     order === 'ASC' ? [offset + 1, offset + limit] : [total - offset - limit + 1, total - offset];
-  return statement<Revision>(
-    database,
+  return sourcesBetween[order](database, first, last, size);
+}
+
+const sourcesBetween = inOrders((order) =>
+  selectAll<Revision, [first: number, last: number, size: number], RecordedSourceRow>(
     `SELECT r.source_key, max(r.ledger_entry) AS ledger_entry, r.record FROM source_revisions r
      WHERE r.source_key BETWEEN ? AND ? AND r.ledger_entry <= ? GROUP BY r.source_key
      ORDER BY r.source_key ${order}`,
-  )
-    .all(first, last, size)
-    .map(asSource);
-}
+    asSource,
+  ),
+);
 
 function asSource({ source_key, ledger_entry, record }: Revision): RecordedSourceRow {
   const source = JSON.parse(record) as Omit<RecordedSourceRow, 'key' | 'ledger_entry'>;

@@ -2,7 +2,7 @@ import type { RecordedWithholding } from '../../../../shared/node/withheld.ts';
 import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { hasRow, run, selectAll, selectValues } from '../engine/queries.ts';
+import { change, hasRow, selectAll, selectValues } from '../engine/queries.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
@@ -154,13 +154,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) =>
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
   const { ledger_entry: entry } = row;
   const kind = kindOf(row);
-  run(
-    database,
-    `INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT sha256, $entry FROM (${coveredSql(kind)}) AS covered
-     WHERE ${isNotReleased}`,
-    { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] },
-  );
+  coverTarget[kind](database, { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] });
 }
 
 /** The condition that a withholding `w` names the object `held` itself. */
@@ -177,62 +171,71 @@ export const isAnyWithheldForItself = hasRow<[digests: readonly string[]]>(
 /** The condition that the bytes of a covered digest were not given up before. */
 const isNotReleased = `NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`;
 
+const coverOf = (kind: keyof Target) =>
+  change<[values: object]>(`
+    INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+    SELECT sha256, $entry FROM (${coveredSql(kind)}) AS covered WHERE ${isNotReleased}`);
+const coverTarget = {
+  sha256: coverOf('sha256'),
+  retrieval: coverOf('retrieval'),
+  pack: coverOf('pack'),
+  page: coverOf('page'),
+};
+
 /**
  * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
  * withheld for itself, what the page showed is covered. Parts that are only withheld with another page do not count: the
  * pictures of a site would hide all its later pages.
  */
 export function coverPage(database: WriteDatabase, entry: number): void {
-  run(
-    database,
-    `WITH parts AS (
-       SELECT part.*, held.withholding FROM page_captures p
-       JOIN retrievals document ON document.id = p.retrieval
-       JOIN withheld_objects held ON held.sha256 = document.sha256
-       JOIN retrievals part ON part.part_of = p.id
-       WHERE p.ledger_entry = $entry
-     )
-     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT sha256, withholding FROM (
-       SELECT part.sha256, part.withholding FROM parts part WHERE ${isOfPageSql('part')}
-       UNION SELECT ${sentBy('part')}, part.withholding FROM parts part WHERE ${isSentByPageSql('part')}
-       UNION SELECT shown.sha256, w.ledger_entry FROM page_captures p
-       JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
-       JOIN withheld_objects held ON held.sha256 = part.sha256
-       JOIN withholdings w ON ${isForItselfSql}
-       JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
-       WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
-     ) AS covered
-     WHERE ${isNotReleased}`,
-    { entry, known: lastCoveredBy(database, entry) },
-  );
+  coverDrawn(database, { entry, known: lastCoveredBy(database, entry) });
 }
+
+const coverDrawn = change<[values: { entry: number; known: number }]>(`
+  WITH parts AS (
+    SELECT part.*, held.withholding FROM page_captures p
+    JOIN retrievals document ON document.id = p.retrieval
+    JOIN withheld_objects held ON held.sha256 = document.sha256
+    JOIN retrievals part ON part.part_of = p.id
+    WHERE p.ledger_entry = $entry
+  )
+  INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+  SELECT sha256, withholding FROM (
+    SELECT part.sha256, part.withholding FROM parts part WHERE ${isOfPageSql('part')}
+    UNION SELECT ${sentBy('part')}, part.withholding FROM parts part WHERE ${isSentByPageSql('part')}
+    UNION SELECT shown.sha256, w.ledger_entry FROM page_captures p
+    JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
+    JOIN withheld_objects held ON held.sha256 = part.sha256
+    JOIN withholdings w ON ${isForItselfSql}
+    JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
+    WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
+  ) AS covered
+  WHERE ${isNotReleased}`);
 
 /**
  * Covers what was handed in with this entry, if its file or its document is withheld. If one of its parts is withheld for
  * itself, its file is covered, which has the same bytes, and its picture, which may show them.
  */
 export function coverHandIn(database: WriteDatabase, entry: number): void {
-  run(
-    database,
-    `WITH new AS (SELECT * FROM hand_ins WHERE ledger_entry = $entry)
-     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-     SELECT sha256, withholding FROM (
-       SELECT own.sha256, held.withholding FROM new
-       JOIN retrievals document ON document.id = new.retrieval
-       JOIN withheld_objects held ON held.sha256 IN (document.sha256, new.file)
-       JOIN (${allOfHandInsSql('new')}) AS own
-       UNION SELECT own.sha256, w.ledger_entry FROM new
-       JOIN retrievals part ON part.part_of = new.id
-       JOIN withheld_objects held ON held.sha256 = part.sha256
-       JOIN withholdings w ON ${isForItselfSql}
-       JOIN (${wholeOfHandInsSql('new')}) AS own
-       WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256'
-     ) AS covered
-     WHERE ${isNotReleased}`,
-    { entry, known: lastCoveredBy(database, entry) },
-  );
+  coverHandedIn(database, { entry, known: lastCoveredBy(database, entry) });
 }
+
+const coverHandedIn = change<[values: { entry: number; known: number }]>(`
+  WITH new AS (SELECT * FROM hand_ins WHERE ledger_entry = $entry)
+  INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+  SELECT sha256, withholding FROM (
+    SELECT own.sha256, held.withholding FROM new
+    JOIN retrievals document ON document.id = new.retrieval
+    JOIN withheld_objects held ON held.sha256 IN (document.sha256, new.file)
+    JOIN (${allOfHandInsSql('new')}) AS own
+    UNION SELECT own.sha256, w.ledger_entry FROM new
+    JOIN retrievals part ON part.part_of = new.id
+    JOIN withheld_objects held ON held.sha256 = part.sha256
+    JOIN withholdings w ON ${isForItselfSql}
+    JOIN (${wholeOfHandInsSql('new')}) AS own
+    WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256'
+  ) AS covered
+  WHERE ${isNotReleased}`);
 
 /**
  * Covers files that a set has in parts, when the set becomes known: the parts of a file that is withheld, and the file whose
@@ -241,19 +244,23 @@ export function coverHandIn(database: WriteDatabase, entry: number): void {
  * @param pairs the digests of files and of their parts, as JSON
  */
 export function coverJoined(database: WriteDatabase, pairs: string): void {
-  const isKept = 'NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)';
-  const insert = (covered: string) =>
-    run(
-      database,
-      `WITH pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs))
-       INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-       SELECT sha256, withholding FROM (${covered}) AS covered WHERE ${isBlobSql('covered.sha256')} AND ${isKept}`,
-      { pairs },
-    );
-  insert('SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.part');
-  insert(`SELECT p.part AS sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.sha256
-    UNION SELECT p.part, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256`);
+  coverWholes(database, { pairs });
+  coverParts(database, { pairs });
 }
+
+/** @param covered the pairs of a digest and a withholding, as SQL */
+const coverPairs = (covered: string) =>
+  change<[{ pairs: string }]>(`
+    WITH pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs))
+    INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+    SELECT sha256, withholding FROM (${covered}) AS covered WHERE ${isBlobSql('covered.sha256')}
+      AND NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)`);
+const coverWholes = coverPairs(
+  'SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.part',
+);
+const coverParts = coverPairs(`
+  SELECT p.part AS sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.sha256
+  UNION SELECT p.part, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256`);
 
 /** The parts of files that only the sets with this list have. */
 const ONLY_BY_LIST = `
@@ -272,12 +279,15 @@ const ONLY_BY_LIST = `
  */
 export function forgetJoined(database: WriteDatabase, list: string): WithheldTogether[] {
   const together = withheldTogether(database, { list });
-  run(database, `WITH ${ONLY_BY_LIST} DELETE FROM joined_files WHERE part IN (SELECT part FROM parts)`, {
-    list,
-  });
-  for (const { sha256 } of together) run(database, 'DELETE FROM withheld_objects WHERE sha256 = ?', sha256);
+  deleteJoined(database, { list });
+  for (const { sha256 } of together) deleteWithheld(database, sha256);
   return together;
 }
+
+const deleteJoined = change<[values: { list: string }]>(
+  `WITH ${ONLY_BY_LIST} DELETE FROM joined_files WHERE part IN (SELECT part FROM parts)`,
+);
+const deleteWithheld = change<[sha256: string]>('DELETE FROM withheld_objects WHERE sha256 = ?');
 
 type WithheldTogether = Pick<RecordedWithholding, 'reason' | 'note'> & { sha256: string };
 

@@ -1,5 +1,5 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { all } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { columnOf, eachValue, run } from '../engine/queries.ts';
 
 /** Where the lines of one kind in a dump come from. SQLite formats them as JSON, which is fastest. */
 export interface DumpedRows {
@@ -28,7 +28,7 @@ export function iterateLines(
 ): IterableIterator<string> {
   const where = rows.where === undefined ? '' : `WHERE ${rows.where}`;
   const sql = `SELECT ${lineOf(kind, rows)} FROM ${rows.from} ${where} ORDER BY ${rows.order}`;
-  return database.prepare<[], string>(sql).pluck().iterate();
+  return eachValue(database, sql);
 }
 
 /** Iterates over the lines between two numbers, both included: numbers of ledger entries, or of retrievals. */
@@ -41,7 +41,7 @@ export function iterateLinesBetween(
   const { from, where = 'TRUE', order, between = order } = rows;
   const sql = `SELECT ${lineOf(kind, rows)} FROM ${from} WHERE ${where} AND ${between} BETWEEN ? AND ?
     ORDER BY ${between}`;
-  return database.prepare<[number, number], string>(sql).pluck().iterate(first, last);
+  return eachValue(database, sql, first, last);
 }
 
 /** Returns the numbers of the ledger entries that record rows, between two numbers, both included. */
@@ -51,7 +51,7 @@ export function entriesBetween(
   [first, last]: readonly [number, number],
 ): number[] {
   const sql = `SELECT ${between} AS entry FROM ${from} WHERE ${where} AND ${between} BETWEEN ? AND ? ORDER BY ${between}`;
-  return all<{ entry: number }>(database, sql, first, last).map(({ entry }) => entry);
+  return columnOf(database, sql, first, last);
 }
 
 /** Returns the lines of one ledger entry. */
@@ -63,7 +63,7 @@ export function linesOfEntry(
 ): string[] {
   const { from, where = 'TRUE', order, between = order } = rows;
   const sql = `SELECT ${lineOf(kind, rows)} AS line FROM ${from} WHERE ${where} AND ${between} = ?`;
-  return all<{ line: string }>(database, sql, entry).map(({ line }) => line);
+  return columnOf(database, sql, entry);
 }
 
 function lineOf(kind: string, { members, expressions = {}, json = [], line }: DumpedRows): string {
@@ -86,5 +86,5 @@ export function restoreRow(
     return json.includes(column) && value !== null ? JSON.stringify(value) : value;
   });
   const placeholders = members.map(() => '?').join(', ');
-  statement(database, `INSERT INTO ${from} (${members.join(', ')}) VALUES (${placeholders})`).run(values);
+  run(database, `INSERT INTO ${from} (${members.join(', ')}) VALUES (${placeholders})`, ...values);
 }

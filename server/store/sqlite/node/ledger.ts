@@ -1,21 +1,16 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
 import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
-import type { Slice } from '../../../../shared/values/list.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
-  all,
   change,
-  insert,
   inserts,
-  one,
-  type Place,
-  page,
   selectAll,
   selectEach,
   selectOne,
   selectPage,
   selectValues,
-  upsert,
+  updates,
+  upserts,
 } from '../engine/queries.ts';
 
 export const insertEntry = inserts<LedgerEntry>('ledger', 'seq, at, type, subject, digest, prev, hash');
@@ -71,15 +66,16 @@ interface Stored extends Omit<KeyChangeRow, 'record'> {
 }
 
 export function insertKeyChange(database: WriteDatabase, change: KeyChangeRow): void {
-  const row = { ...change, record: JSON.stringify(change.record) };
-  insert(database, 'key_changes', KEY_CHANGE, row);
+  insertChange(database, { ...change, record: JSON.stringify(change.record) });
 }
 
+const insertChange = inserts<Stored>('key_changes', KEY_CHANGE);
+
 /** Returns all changes of the key, in ledger order. There are very few. */
-export function allKeyChanges(database: ReadDatabase): KeyChangeRow[] {
-  const sql = `SELECT ${KEY_CHANGE} FROM key_changes ORDER BY ledger_entry`;
-  return all<Stored>(database, sql).map(fromStored);
-}
+export const allKeyChanges = selectAll<Stored, [], KeyChangeRow>(
+  `SELECT ${KEY_CHANGE} FROM key_changes ORDER BY ledger_entry`,
+  fromStored,
+);
 
 /** Returns a page of key changes, newest first, and their total number. */
 export const keyChangesPage = selectPage<Stored, [], KeyChangeRow>(
@@ -141,9 +137,10 @@ export const insertWitnessedLog = change<[origin: string, key: string, at: strin
   INSERT INTO witnessed_logs (origin, key, added_at) VALUES (?, ?, ?)
   ON CONFLICT (origin) DO UPDATE SET removed_at = NULL, key = excluded.key`);
 
-export function removeWitnessedLog(database: WriteDatabase, origin: string, at: string): void {
-  statement(database, 'UPDATE witnessed_logs SET removed_at = ? WHERE origin = ?').run(at, origin);
-}
+export const removeWitnessedLog = updates<{ origin: string; removed_at: string }>('witnessed_logs', {
+  key: 'origin',
+  columns: 'removed_at',
+});
 
 export const setWitnessed = change<
   [state: { origin: string; size: number; root: string; note: string; at: string }]
@@ -152,25 +149,23 @@ export const setWitnessed = change<
 );
 
 /** Keeps a refused request, once for each checkpoint, and at most `most` of one log. */
-export function insertRefusal(database: WriteDatabase, refusal: Omit<RefusalRow, 'id'>, most: number): void {
-  statement(
-    database,
-    `INSERT INTO witness_refusals (origin, at, known_size, known_note, size, body, request)
-     SELECT $origin, $at, $known_size, $known_note, $size, $body, $request
-     WHERE (SELECT count(*) FROM witness_refusals WHERE origin = $origin) < $most
-     ON CONFLICT (origin, body) DO NOTHING`,
-  ).run({ ...refusal, most });
-}
+export const insertRefusal = change<[refusal: Omit<RefusalRow, 'id'> & { most: number }]>(`
+  INSERT INTO witness_refusals (origin, at, known_size, known_note, size, body, request)
+  SELECT $origin, $at, $known_size, $known_note, $size, $body, $request
+  WHERE (SELECT count(*) FROM witness_refusals WHERE origin = $origin) < $most
+  ON CONFLICT (origin, body) DO NOTHING`);
 
 /** Returns a page of refused requests, newest first, and their total number. */
-export function refusalsPage(database: ReadDatabase, place: Place): Slice<RefusalRow> {
-  return page(database, { columns: '*', from: 'witness_refusals', order: 'id DESC' }, place);
-}
+export const refusalsPage = selectPage<RefusalRow>({
+  columns: '*',
+  from: 'witness_refusals',
+  order: 'id DESC',
+});
 
-export function insertCosignature(database: WriteDatabase, cosignature: CosignatureRow): void {
-  const shape = { key: 'witness, size', columns: 'origin, root, line, at, received_at' };
-  upsert(database, 'cosignatures', shape, cosignature);
-}
+export const insertCosignature = upserts<CosignatureRow>('cosignatures', {
+  key: 'witness, size',
+  columns: 'origin, root, line, at, received_at',
+});
 
 /** Returns the newest cosignature of a witness. */
 export const newestCosignature = selectOne<CosignatureRow, [witness: string]>(
@@ -185,28 +180,30 @@ export const cosignaturesOf = selectAll<
 
 /** Returns the sizes of the newest and the oldest checkpoint of this name over at least `size` entries that a witness cosigned. */
 export function cosignedSizes(database: ReadDatabase, size: number, origin: string): number[] {
-  const sql =
-    'SELECT max(size) AS newest, min(size) AS oldest FROM cosignatures WHERE size >= ? AND origin = ?';
-  const found = one<{ newest: number | null; oldest: number | null }>(database, sql, size, origin);
+  const found = cosignedBetween(database, size, origin);
   return [found?.newest, found?.oldest].filter((each) => typeof each === 'number');
 }
+
+const cosignedBetween = selectOne<
+  { newest: number | null; oldest: number | null },
+  [size: number, origin: string]
+>('SELECT max(size) AS newest, min(size) AS oldest FROM cosignatures WHERE size >= ? AND origin = ?');
 
 /**
  * Describes what authorities and witnesses have said so far, and what this node cosigned. The text changes whenever that
  * does; it is empty where there is nothing.
  */
 export function proofsState(database: ReadDatabase): string {
-  const row = statement<Record<string, number | null>>(
-    database,
-    `SELECT (SELECT count(*) FROM timestamps) AS timestamps,
-       (SELECT max(size) FROM cosignatures) AS cosigned,
-       (SELECT count(*) FROM cosignatures WHERE size = (SELECT max(size) FROM cosignatures)) AS witnesses,
-       (SELECT count(*) + sum(size) FROM witnessed_logs) AS witnessed,
-       (SELECT max(id) FROM witness_refusals) AS refused`,
-  ).get();
-  const counts = Object.values(row ?? {});
+  const counts = Object.values(proofCounts(database) ?? {});
   return counts.some(Boolean) ? counts.map((value) => value ?? 0).join(' ') : '';
 }
+
+const proofCounts = selectOne<Record<string, number | null>>(`
+  SELECT (SELECT count(*) FROM timestamps) AS timestamps,
+    (SELECT max(size) FROM cosignatures) AS cosigned,
+    (SELECT count(*) FROM cosignatures WHERE size = (SELECT max(size) FROM cosignatures)) AS witnesses,
+    (SELECT count(*) + sum(size) FROM witnessed_logs) AS witnessed,
+    (SELECT max(id) FROM witness_refusals) AS refused`);
 
 /** A timestamp as the list shows it. `root` is in hex. */
 interface TimestampRow {
@@ -231,10 +228,11 @@ export const insertTimestamp = inserts<StoredTimestamp>(
 );
 
 /** Returns a page of timestamps, newest first, and their total number. */
-export function timestampsPage(database: ReadDatabase, place: Place): Slice<TimestampRow> {
-  const columns = 'id, authority, at, size, root, serial';
-  return page(database, { columns, from: 'timestamps', order: 'size DESC, at DESC, id' }, place);
-}
+export const timestampsPage = selectPage<TimestampRow>({
+  columns: 'id, authority, at, size, root, serial',
+  from: 'timestamps',
+  order: 'size DESC, at DESC, id',
+});
 
 export const timestampById = selectOne<StoredTimestamp, [id: string]>(
   'SELECT * FROM timestamps WHERE id = ?',
@@ -252,16 +250,11 @@ export const iterateTimestamps = selectEach<StoredTimestamp>(
 );
 
 /** Returns the earliest timestamp of each authority over a ledger that holds entry `seq`; of one second, that of the smallest ledger. */
-export function earliestTimestamps(database: ReadDatabase, seq: number): StoredTimestamp[] {
-  const rows = statement<StoredTimestamp>(
-    database,
-    `SELECT * FROM timestamps AS found WHERE size >= $seq AND NOT EXISTS (
-       SELECT 1 FROM timestamps AS earlier
-       WHERE earlier.authority = found.authority AND earlier.size >= $seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
-     ORDER BY at, size, id`,
-  );
-  return rows.all({ seq });
-}
+export const earliestTimestamps = selectAll<StoredTimestamp, [{ seq: number }]>(`
+  SELECT * FROM timestamps AS found WHERE size >= $seq AND NOT EXISTS (
+    SELECT 1 FROM timestamps AS earlier
+    WHERE earlier.authority = found.authority AND earlier.size >= $seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
+  ORDER BY at, size, id`);
 
 /** What an entry is about: the title of a pack, study or subject, or the name of a source. */
 export interface EntryTitleRow {

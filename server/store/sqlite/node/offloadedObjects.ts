@@ -1,5 +1,5 @@
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { change, hasRow, run, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
+import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 import { isReleasedSql, isWithheldSql } from './withheld.ts';
 
 /** An object whose bytes may be offloaded. */
@@ -37,15 +37,17 @@ export function insertOffloaded(
   copy: string,
   object: OffloadedRow & { at: string },
 ): boolean {
-  const sql = `INSERT INTO offloaded_objects (sha256, bytes, pieces, offloaded_at)
-    SELECT @sha256, @bytes, @pieces, @at
-    WHERE EXISTS (SELECT 1 FROM copied_objects JOIN copies ON id = copy
-        WHERE copy = @copy AND sha256 = @sha256 AND ${mayKeepSql('@sha256', 'pages')})
-      AND NOT EXISTS (SELECT 1 FROM damaged_objects WHERE sha256 = @sha256)
-      AND NOT ${isReleasedSql('@sha256')}
-    ON CONFLICT DO NOTHING`;
-  return run(database, sql, { ...object, copy }) > 0;
+  return insertRow(database, { ...object, copy }) > 0;
 }
+
+const insertRow = change<[object: OffloadedRow & { at: string; copy: string }]>(`
+  INSERT INTO offloaded_objects (sha256, bytes, pieces, offloaded_at)
+  SELECT $sha256, $bytes, $pieces, $at
+  WHERE EXISTS (SELECT 1 FROM copied_objects JOIN copies ON id = copy
+      WHERE copy = $copy AND sha256 = $sha256 AND ${mayKeepSql('$sha256', 'pages')})
+    AND NOT EXISTS (SELECT 1 FROM damaged_objects WHERE sha256 = $sha256)
+    AND NOT ${isReleasedSql('$sha256')}
+  ON CONFLICT DO NOTHING`);
 
 /** How many of the offloaded objects a copy holds. */
 export interface OffloadedObjects {
@@ -60,9 +62,12 @@ export const offloadedByCopy = selectAll<OffloadedObjects>(`
   WHERE o.is_removed = 1 GROUP BY c.id ORDER BY c.added_at, c.id`);
 
 export function setRemoved(database: WriteDatabase, digests: readonly string[]): void {
-  for (const sha256 of digests)
-    run(database, 'UPDATE offloaded_objects SET is_removed = 1 WHERE sha256 = ?', sha256);
+  for (const sha256 of digests) setOneRemoved(database, sha256);
 }
+
+const setOneRemoved = change<[sha256: string]>(
+  'UPDATE offloaded_objects SET is_removed = 1 WHERE sha256 = ?',
+);
 
 /** Returns objects that may be offloaded and whose local file was not deleted yet. */
 export const notRemoved = selectValues<string, [limit: number]>(
@@ -113,16 +118,19 @@ interface LocalPage {
 }
 
 export function localBytesByDay(database: ReadDatabase, after: string, limit: number): LocalPage {
-  const rows = statement<{ sha256: string; bytes: number; day: string; offloaded: number }>(
-    database,
-    `SELECT b.sha256, b.bytes, substr(b.stored_at, 1, 10) AS day,
-       EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256) OR ${isReleasedSql('b.sha256')} AS offloaded
-     FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`,
-  ).all(after, limit);
+  const rows = storedAfter(database, after, limit);
   const days = new Map<string, number>();
   for (const { day, bytes, offloaded } of rows) if (!offloaded) days.set(day, (days.get(day) ?? 0) + bytes);
   return { last: rows.at(-1)?.sha256, days: [...days].map(([day, bytes]) => ({ day, bytes })) };
 }
+
+const storedAfter = selectAll<
+  { sha256: string; bytes: number; day: string; offloaded: number },
+  [after: string, limit: number]
+>(`
+  SELECT b.sha256, b.bytes, substr(b.stored_at, 1, 10) AS day,
+    EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256) OR ${isReleasedSql('b.sha256')} AS offloaded
+  FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`);
 
 /** Which objects may be offloaded. */
 export interface OffloadRule {
@@ -153,16 +161,19 @@ export function offloadCandidates(
   after: string,
   limit: number,
 ): CandidatePage {
-  const rows = statement<{ sha256: string; bytes: number; copy: string | null }>(
-    database,
-    `SELECT b.sha256, b.bytes, CASE WHEN b.stored_at <= ? AND b.bytes > 0
-         AND NOT EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256)
-         AND NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = b.sha256)
-         AND NOT ${isReleasedSql('b.sha256')}
-       THEN (SELECT c.copy FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = b.sha256
-         WHERE c.checked_at >= ? AND ${mayKeepSql('b.sha256', 'k.pages')} ORDER BY c.checked_at DESC LIMIT 1) END AS copy
-     FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`,
-  ).all(storedUntil, checkedSince, after, limit);
+  const rows = checkedAfter(database, storedUntil, checkedSince, after, limit);
   const candidates = rows.flatMap(({ copy, ...row }) => (copy === null ? [] : [{ ...row, copy }]));
   return { last: rows.at(-1)?.sha256, candidates };
 }
+
+const checkedAfter = selectAll<
+  { sha256: string; bytes: number; copy: string | null },
+  [storedUntil: string, checkedSince: string, after: string, limit: number]
+>(`
+  SELECT b.sha256, b.bytes, CASE WHEN b.stored_at <= ? AND b.bytes > 0
+      AND NOT EXISTS (SELECT 1 FROM offloaded_objects o WHERE o.sha256 = b.sha256)
+      AND NOT EXISTS (SELECT 1 FROM damaged_objects d WHERE d.sha256 = b.sha256)
+      AND NOT ${isReleasedSql('b.sha256')}
+    THEN (SELECT c.copy FROM copies k CROSS JOIN copied_objects c ON c.copy = k.id AND c.sha256 = b.sha256
+      WHERE c.checked_at >= ? AND ${mayKeepSql('b.sha256', 'k.pages')} ORDER BY c.checked_at DESC LIMIT 1) END AS copy
+  FROM blobs b WHERE b.sha256 > ? ORDER BY b.sha256 LIMIT ?`);

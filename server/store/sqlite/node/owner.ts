@@ -1,17 +1,14 @@
 import type { Invitation } from '../../../../shared/node/owner.ts';
-import type { Slice } from '../../../../shared/values/list.ts';
-import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
   countOf,
   inserts,
-  one,
-  type Place,
-  page,
-  run,
   selectAll,
   selectOne,
-  upsert,
+  selectPage,
+  updates,
+  upserts,
 } from '../engine/queries.ts';
 
 /** A session of a browser that is signed in as the owner. */
@@ -44,19 +41,16 @@ export const sessionByKey = selectOne<SessionRow & SessionPlace, [publicKey: str
 );
 
 /** Returns the sessions used since an instant, most recently used first, and their total number. */
-export function sessionsUsedSince(database: ReadDatabase, since: string, place: Place): Slice<SessionRow> {
-  const listing = {
-    columns: 'id, created_at, last_used_at, label',
-    from: 'owner_sessions WHERE last_used_at >= ?',
-    order: 'last_used_at DESC, created_at DESC, id',
-    values: [since],
-  };
-  return page(database, listing, place);
-}
+export const sessionsUsedSince = selectPage<SessionRow, [since: string]>({
+  columns: 'id, created_at, last_used_at, label',
+  from: 'owner_sessions WHERE last_used_at >= ?',
+  order: 'last_used_at DESC, created_at DESC, id',
+});
 
-export function recordSessionUse(database: WriteDatabase, id: string, at: string): void {
-  run(database, 'UPDATE owner_sessions SET last_used_at = ? WHERE id = ?', at, id);
-}
+export const recordSessionUse = updates<{ id: string; last_used_at: string }>('owner_sessions', {
+  key: 'id',
+  columns: 'last_used_at',
+});
 
 export const removeSessionByKey = change<[publicKey: string]>(
   'DELETE FROM owner_sessions WHERE public_key = ?',
@@ -64,8 +58,9 @@ export const removeSessionByKey = change<[publicKey: string]>(
 
 /** Removes a session; returns whether it existed. */
 export function removeSession(database: WriteDatabase, id: string): boolean {
-  return statement(database, 'DELETE FROM owner_sessions WHERE id = ?').run(id).changes > 0;
+  return deleteSession(database, id) > 0;
 }
+const deleteSession = change<[id: string]>('DELETE FROM owner_sessions WHERE id = ?');
 
 export const removeSessionsUsedBefore = change<[before: string]>(
   'DELETE FROM owner_sessions WHERE last_used_at < ?',
@@ -97,26 +92,28 @@ export const invitationByToken = selectOne<Invitation, [tokenSha256: string]>(
   `SELECT ${COLUMNS} FROM invitations WHERE token_sha256 = ?`,
 );
 
-export function countInvitationUse(database: WriteDatabase, id: string, at: string): void {
-  run(database, 'UPDATE invitations SET writes = writes + 1, last_used_at = ? WHERE id = ?', at, id);
-}
+export const countInvitationUse = change<[use: { id: string; at: string }]>(
+  'UPDATE invitations SET writes = writes + 1, last_used_at = $at WHERE id = $id',
+);
 
 /** Removes an invitation; returns whether it existed. */
 export function removeInvitation(database: WriteDatabase, id: string): boolean {
-  return statement(database, 'DELETE FROM invitations WHERE id = ?').run(id).changes > 0;
+  return deleteInvitation(database, id) > 0;
 }
+const deleteInvitation = change<[id: string]>('DELETE FROM invitations WHERE id = ?');
 
 /** Returns the value of a setting, or undefined if it was never set. */
-export function readSetting(database: ReadDatabase, name: string): unknown {
-  const row = one<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?', name);
-  return row && JSON.parse(row.value);
-}
+export const readSetting = selectOne<{ value: string }, [name: string], unknown>(
+  'SELECT value FROM settings WHERE name = ?',
+  ({ value }) => JSON.parse(value) as unknown,
+);
 
 export const deleteSetting = change<[name: string]>('DELETE FROM settings WHERE name = ?');
 
 export function writeSetting(database: WriteDatabase, name: string, value: unknown): void {
-  upsert(database, 'settings', { key: 'name', columns: 'value' }, { name, value: JSON.stringify(value) });
+  putSetting(database, { name, value: JSON.stringify(value) });
 }
+const putSetting = upserts<{ name: string; value: string }>('settings', { key: 'name', columns: 'value' });
 
 /** The current day of the write counts, and the random key for hashing the addresses of that day. */
 export interface WriteDay {
@@ -134,22 +131,22 @@ export interface WriteCounts {
 export const writeDay = selectOne<WriteDay>('SELECT day, key FROM write_day');
 
 /** Begins a day: replaces the key and deletes all counts. */
-export function beginWriteDay(database: WriteDatabase, { day, key }: WriteDay): void {
-  statement(database, 'DELETE FROM write_counts').run();
-  statement(
-    database,
-    'INSERT INTO write_day (only, day, key) VALUES (1, ?, ?) ON CONFLICT DO UPDATE SET day = excluded.day, key = excluded.key',
-  ).run(day, key);
+export function beginWriteDay(database: WriteDatabase, day: WriteDay): void {
+  deleteWriteCounts(database);
+  putWriteDay(database, day);
 }
+const deleteWriteCounts = change('DELETE FROM write_counts');
+const putWriteDay = change<[WriteDay]>(`
+  INSERT INTO write_day (only, day, key) VALUES (1, $day, $key)
+  ON CONFLICT DO UPDATE SET day = excluded.day, key = excluded.key`);
 
 export function writeCounts(database: ReadDatabase, who: string, hour: number): WriteCounts {
-  return statement<WriteCounts>(
-    database,
-    `SELECT coalesce(sum(writes) FILTER (WHERE hour = ?), 0) AS hour_writes,
-       coalesce(sum(writes), 0) AS day_writes, coalesce(sum(bytes), 0) AS day_bytes
-     FROM write_counts WHERE who = ?`,
-  ).get(hour, who) as WriteCounts;
+  return countsOf(database, hour, who) as WriteCounts;
 }
+const countsOf = selectOne<WriteCounts, [hour: number, who: string]>(`
+  SELECT coalesce(sum(writes) FILTER (WHERE hour = ?), 0) AS hour_writes,
+    coalesce(sum(writes), 0) AS day_writes, coalesce(sum(bytes), 0) AS day_bytes
+  FROM write_counts WHERE who = ?`);
 
 export const addWriteCounts = change<[values: { who: string; hour: number; writes: number; bytes: number }]>(`
   INSERT INTO write_counts (who, hour, writes, bytes) VALUES ($who, $hour, $writes, $bytes)

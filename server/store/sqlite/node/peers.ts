@@ -5,16 +5,14 @@ import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
   hasRow,
-  insert,
   inserts,
-  run,
   selectAll,
   selectEach,
   selectOne,
   selectValue,
   selectValues,
-  update,
-  upsert,
+  updates,
+  upserts,
 } from '../engine/queries.ts';
 
 /** A peer, as the database knows it. */
@@ -63,12 +61,10 @@ export const insertPeer = inserts<Omit<PeerRow, 'withheld_size' | 'observe_per_d
   `id, ${PEER_STATE}`,
 );
 
-export function updatePeer(
-  database: WriteDatabase,
-  peer: Omit<PeerRow, 'withheld_size' | 'observe_per_day'>,
-): void {
-  update(database, 'peers', { key: 'id', columns: PEER_STATE }, peer);
-}
+export const updatePeer = updates<Omit<PeerRow, 'withheld_size' | 'observe_per_day'>>('peers', {
+  key: 'id',
+  columns: PEER_STATE,
+});
 
 export const deletePeer = change<[id: string]>('DELETE FROM peers WHERE id = ?');
 
@@ -87,10 +83,10 @@ export const mirrorsOf = selectAll<PeerMirrorRow, [peer: string]>(
   'SELECT * FROM peer_mirrors WHERE peer = ? ORDER BY kind, selection',
 );
 
-export function putMirror(database: WriteDatabase, mirror: PeerMirrorRow): void {
-  const columns = 'follow, every_minutes, size, held, position, mirrored_at';
-  upsert(database, 'peer_mirrors', { key: 'peer, kind, selection', columns }, mirror);
-}
+export const putMirror = upserts<PeerMirrorRow>('peer_mirrors', {
+  key: 'peer, kind, selection',
+  columns: 'follow, every_minutes, size, held, position, mirrored_at',
+});
 
 /** A recorded rewrite of a peer's ledger; `record` is what the ledger recorded. */
 interface PeerRewriteRow {
@@ -99,20 +95,29 @@ interface PeerRewriteRow {
 }
 
 export function insertPeerRewrite(database: WriteDatabase, { ledger_entry, record }: PeerRewriteRow): void {
-  insert(database, 'peer_rewrites', 'ledger_entry, record', { ledger_entry, record: JSON.stringify(record) });
+  insertRewrite(database, { ledger_entry, record: JSON.stringify(record) });
 }
 
+/** What the ledger recorded with an entry, as JSON. */
+interface StoredRecord {
+  ledger_entry: number;
+  record: string;
+}
+
+const insertRewrite = inserts<StoredRecord>('peer_rewrites', 'ledger_entry, record');
+
 /** Returns all recorded rewrites, in ledger order. There are very few. */
-export const allPeerRewrites = selectAll<{ ledger_entry: number; record: string }, [], PeerRewriteRow>(
+export const allPeerRewrites = selectAll<StoredRecord, [], PeerRewriteRow>(
   'SELECT ledger_entry, record FROM peer_rewrites ORDER BY ledger_entry',
   ({ ledger_entry, record }) => ({ ledger_entry, record: JSON.parse(record) as unknown }),
 );
 
 /** Keeps from where a pack, or its deposit, was mirrored; `ledger_entry` is its entry here. */
 export function insertProvenance(database: WriteDatabase, ledger_entry: number, record: unknown): void {
-  const row = { ledger_entry, record: JSON.stringify(record) };
-  insert(database, 'pack_provenance', 'ledger_entry, record', row);
+  insertOrigin(database, { ledger_entry, record: JSON.stringify(record) });
 }
+
+const insertOrigin = inserts<StoredRecord>('pack_provenance', 'ledger_entry, record');
 
 /** Returns from where the pack, or the deposit, of a ledger entry was mirrored, or undefined. */
 export const provenanceOf = selectOne<{ record: string }, [ledger_entry: number], unknown>(
@@ -222,27 +227,23 @@ interface ObservationRow {
   record: RecordedObservation;
 }
 
-interface StoredObservation {
-  ledger_entry: number;
-  record: string;
-}
-
-function parseRow({ ledger_entry, record }: StoredObservation): ObservationRow {
+function parseRow({ ledger_entry, record }: StoredRecord): ObservationRow {
   return { ledger_entry, record: JSON.parse(record) as RecordedObservation };
 }
 
 export function insertObservation(database: WriteDatabase, { ledger_entry, record }: ObservationRow): void {
-  const row = { ledger_entry, record: JSON.stringify(record) };
-  insert(database, 'signed_observations', 'ledger_entry, record', row);
+  insertSigned(database, { ledger_entry, record: JSON.stringify(record) });
 }
 
+const insertSigned = inserts<StoredRecord>('signed_observations', 'ledger_entry, record');
+
 /** Iterates over all signed observations, in ledger order. */
-export const iterateObservations = selectEach<StoredObservation>(
+export const iterateObservations = selectEach<StoredRecord>(
   'SELECT ledger_entry, record FROM signed_observations ORDER BY ledger_entry',
 );
 
 /** Returns what peers signed of an event, in the order in which it was recorded. */
-export const observationsOfEvent = selectAll<StoredObservation, [event: number], ObservationRow>(
+export const observationsOfEvent = selectAll<StoredRecord, [event: number], ObservationRow>(
   `SELECT ledger_entry, record FROM signed_observations WHERE json_extract(record, '$.event') = ?
    ORDER BY ledger_entry`,
   parseRow,
@@ -274,20 +275,16 @@ export const observersOfSource = selectAll<SourceObserverRow, [source_key: numbe
 
 /** Sets the peers that are asked when a source changes. Those that stay keep how their last request ended. */
 export function setObservers(database: WriteDatabase, source_key: number, peers: readonly string[]): void {
-  run(
-    database,
-    'DELETE FROM source_observers WHERE source_key = ? AND peer NOT IN (SELECT value FROM json_each(?))',
-    source_key,
-    JSON.stringify(peers),
-  );
-  for (const peer of peers)
-    run(
-      database,
-      'INSERT INTO source_observers (source_key, peer) VALUES (?, ?) ON CONFLICT DO NOTHING',
-      source_key,
-      peer,
-    );
+  deleteOthers(database, source_key, peers);
+  for (const peer of peers) insertObserver(database, source_key, peer);
 }
+
+const deleteOthers = change<[source_key: number, peers: readonly string[]]>(
+  'DELETE FROM source_observers WHERE source_key = ? AND peer NOT IN (SELECT value FROM json_each(?))',
+);
+const insertObserver = change<[source_key: number, peer: string]>(
+  'INSERT INTO source_observers (source_key, peer) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
 
 /** Keeps how a request to a peer ended. One that is no longer asked has no row. */
 export const setObserverOutcome = change<

@@ -9,11 +9,9 @@ import type {
 } from '../../../../shared/node/withheld.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
-  all,
   change,
   hasRow,
   inserts,
-  run,
   selectAll,
   selectEach,
   selectOne,
@@ -120,9 +118,14 @@ function enforce(database: WriteDatabase, row: WithholdingRow): void {
   const target = keyOf(row);
   const replaced = withholdingOfTarget(database, target);
   if (replaced !== undefined) endWithholding(database, replaced);
-  run(database, 'INSERT INTO withheld_targets (target, withholding) VALUES (?, ?)', target, row.ledger_entry);
+  insertTarget(database, { target, withholding: row.ledger_entry });
   cover(database, row);
 }
+
+const insertTarget = inserts<{ target: string; withholding: number }>(
+  'withheld_targets',
+  'target, withholding',
+);
 
 /** Inserts the record of the end of a withholding alone; see `insertWithholdingRecord`. */
 export const insertShowingRecord = inserts<Shown>('showings', 'ledger_entry, withheld, at');
@@ -134,9 +137,12 @@ export function insertShowing(database: WriteDatabase, row: Shown): void {
 }
 
 function endWithholding(database: WriteDatabase, withholding: number): void {
-  run(database, 'DELETE FROM withheld_targets WHERE withholding = ?', withholding);
-  run(database, 'DELETE FROM withheld_objects WHERE withholding = ?', withholding);
+  deleteTarget(database, withholding);
+  deleteCovered(database, withholding);
 }
+
+const deleteTarget = change<[withholding: number]>('DELETE FROM withheld_targets WHERE withholding = ?');
+const deleteCovered = change<[withholding: number]>('DELETE FROM withheld_objects WHERE withholding = ?');
 
 type Change = 'withheld' | 'shown' | 'released' | 'page' | 'hand_in';
 
@@ -215,19 +221,17 @@ const absentState = selectOne<NonNullable<WithheldState['absent']>, [sha256: str
   'SELECT peer, state, reason, since FROM absent_objects WHERE sha256 = ? ORDER BY since, peer LIMIT 1',
 );
 
+const withholdingsOf = selectAll<Withholding, [target: string, sha256: string | undefined]>(`
+  SELECT ${COLUMNS}, ${OBJECTS} FROM ${CURRENT}
+  WHERE t.target = ? OR w.ledger_entry IN (SELECT withholding FROM withheld_objects WHERE sha256 = ?)
+  ORDER BY w.ledger_entry`);
+
 /** Returns the withholdings in force of a target, oldest first, with those that cover its object, and the release of it. */
 export function withheldState(database: ReadDatabase, asked: WithheldStateQuery): WithheldState {
   const { sha256 = null, retrieval = null, pack = null, page = null } = asked;
   const target: Target = { sha256, retrieval, pack, page };
   const object = objectOfTarget(database, target);
-  const withheld = all<Withholding>(
-    database,
-    `SELECT ${COLUMNS}, ${OBJECTS} FROM ${CURRENT}
-    WHERE t.target = ? OR w.ledger_entry IN (SELECT withholding FROM withheld_objects WHERE sha256 = ?)
-    ORDER BY w.ledger_entry`,
-    keyOf(target),
-    object,
-  );
+  const withheld = withholdingsOf(database, keyOf(target), object);
   return {
     withheld,
     released: (object === undefined ? undefined : releaseOf(database, object)) ?? null,
