@@ -17,6 +17,8 @@ import {
   type Rollback,
   renewalText,
 } from '../../shared/ledger/ledger.ts';
+import { strictBase64 } from '../../shared/proof/crypto/bytes.ts';
+import { ifValid, verifyBy } from '../../shared/proof/ledger/signedNote.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import { isMissing, orIfMissing, syncFolder, writeFileDurably } from '../store/files.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
@@ -31,7 +33,7 @@ import {
 import { readSetting, writeSetting } from '../store/sqlite/node/owner.ts';
 import type { Store } from '../store/store.ts';
 import { appendEntry, endReadOnly } from './appendEntry.ts';
-import { type NodeKey, nodeKeyOf, privateKeyOfSeed } from './checkpoint.ts';
+import { type NodeKey, nodeCrypto, nodeKeyOf, privateKeyOfSeed } from './checkpoint.ts';
 import { fingerprintOf } from './entry.ts';
 import type { RecordedSubjects } from './verifyLedger.ts';
 
@@ -180,6 +182,12 @@ function asKeyChange({ type, ledger_entry, record }: KeyChangeRow): KeyChange {
 /** Signs the new key with the old one; the signature is in base64. */
 export function signRenewal(oldKey: KeyObject, oldVerifierKey: string, newVerifierKey: string): string {
   return sign(null, Buffer.from(renewalText(oldVerifierKey, newVerifierKey)), oldKey).toString('base64');
+}
+
+/** Whether the old key signed a renewal. */
+export function isSignedRenewal(oldKey: string, newKey: string, signature: string): boolean {
+  const text = Buffer.from(renewalText(oldKey, newKey));
+  return ifValid(() => verifyBy(oldKey, text, strictBase64(signature), nodeCrypto)) ?? false;
 }
 
 /** Recomputes the recorded digests of key changes for the verification of the ledger. */

@@ -1,12 +1,11 @@
-import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
-import { consistencyProofSchema, keyChangeSchema, renewalText } from '../../shared/ledger/ledger.ts';
+import { consistencyProofSchema, keyChangeSchema } from '../../shared/ledger/ledger.ts';
 import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
-import { isSoundKey } from '../../shared/proof/crypto/ed25519.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import { isSignedRenewal } from '../ledger/nodeKey.ts';
 import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
 import { isConsistent } from '../ledger/prove.ts';
 import type { Log } from '../runtime/log.ts';
@@ -230,7 +229,7 @@ async function followKey(client: PeerClient, note: string, pinned: string): Prom
   let key = pinned;
   for (const change of changes) {
     if (change.type !== 'key.renewed' || change.old_key !== key || change.signature === null) continue;
-    if (!isRenewalSigned(change.old_key, change.new_key, change.signature)) continue;
+    if (!isSignedRenewal(change.old_key, change.new_key, change.signature)) continue;
     key = change.new_key;
   }
   return key !== pinned && isSignedBy(note, key) ? key : undefined;
@@ -244,16 +243,6 @@ function isSignedBy(note: string, key: string): boolean {
     if (error instanceof CheckpointError) return false;
     throw error;
   }
-}
-
-/** The bytes before a raw Ed25519 public key in SPKI (RFC 8410, section 4). */
-const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
-
-function isRenewalSigned(oldKey: string, newKey: string, signature: string): boolean {
-  const raw = Buffer.from(oldKey.split(/\+/).slice(2).join('+'), 'base64').subarray(1);
-  if (!isSoundKey(raw)) return false;
-  const key = createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' });
-  return verify(null, Buffer.from(renewalText(oldKey, newKey)), key, Buffer.from(signature, 'base64'));
 }
 
 /** @throws PeerError in place of a CheckpointError */

@@ -1,8 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPrivateKey } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
+import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
+import { entryText, fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
+import { signRenewal } from '../../server/ledger/nodeKey.ts';
+import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
-import { altered, indexOf, type Line, refusal, useValidDump, withTrailer } from './dumpLines.ts';
+import { openTestNode } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+import { altered, indexOf, type Line, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
 import { CHANGES } from './lineChanges.ts';
 
 const valid = useValidDump();
@@ -135,4 +142,43 @@ describe('verify and import refuse a dump in which', () => {
     const other = [{ ...header, format: 1 } as Line, ...others];
     expect((await imported(withTrailer(other))).sentence).toContain('has format 1; this Strongroom reads 2');
   });
+});
+
+test('no owner of a key can say that another key signed it', async () => {
+  const node = await openTestNode();
+  await node.close();
+  expect(await runHere(['key', '--renew', '--data', node.dataFolder])).toMatchObject({ code: 0 });
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  const lines = parseLines(await (await again.fetch('/api/dump.jsonl')).text());
+  const [header] = lines as [Line & { node: string }];
+  const key = nodeKeyOf(header.node, createPrivateKey(await readFile(join(node.dataFolder, 'key'))));
+  /** The only entry, and all that is made anew with the key for another record of it. */
+  const signedWith = (signature: unknown) => {
+    const tree = new GrowingTree();
+    const forged = lines.map((line) => {
+      const record = { ...(line.record as object), signature };
+      if (line.kind === 'key_change') return { ...line, record };
+      if (line.kind !== 'entry') return line;
+      const { record: old } = lines[indexOf(lines, 'key_change', 0)] as Line & { record: object };
+      const { kind: _kind, hash: _hash, ...entry } = line as unknown as LedgerEntry & { kind: string };
+      const unhashed = { ...entry, digest: fingerprintOf({ ...old, signature }) };
+      const whole = { ...unhashed, hash: hashOf(unhashed) };
+      tree.append(leafHash(entryText(whole)));
+      return { kind: 'entry', ...whole };
+    });
+    const checkpoint = signCheckpoint(key, { size: tree.size, root: tree.root() });
+    return withTrailer(forged.map((line) => (line.kind === 'header' ? { ...line, checkpoint } : line)));
+  };
+  const { record } = lines[indexOf(lines, 'key_change', 0)] as Line & { record: { signature: string } };
+  const file = join(node.dataFolder, 'forged.jsonl');
+  const verdictOn = async (dump: string) => {
+    await writeFile(file, dump);
+    return (await runHere(['verify', file])).code;
+  };
+  // Unsigned, since nobody signed the trailer, and nothing is wrong.
+  for (const signature of [record.signature, null]) expect(await verdictOn(signedWith(signature))).toBe(3);
+  const stranger = nodeKeyOf('stranger', privateKeyOfSeed(new Uint8Array(32).fill(1)));
+  const forged = signedWith(signRenewal(stranger.privateKey, stranger.verifierKey, key.verifierKey));
+  expect(await verdictOn(forged)).toBe(1);
+  expect((await imported(forged)).sentence).toContain('the old key has not signed the new one');
 });

@@ -17,6 +17,7 @@ import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
+import { isSignedRenewal } from '../../ledger/nodeKey.ts';
 import { isProvenObservation } from '../../ledger/peerEvidence.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
@@ -231,8 +232,15 @@ const keyChange = recorded({
   rows: { from: 'key_changes', members: ['ledger_entry', 'type', 'record'], json: ['record'] },
   types: ['key.renewed', 'ledger.rolled_back'],
   digest: ({ record }) => fingerprintOf(record),
-  check: ({ ledger }, { ledger_entry, type }, at) =>
-    requireThat(ledger.typeOf(ledger_entry) === type, 'its type is not that of its entry.', at),
+  check: ({ ledger }, { ledger_entry, type, record }, at) => {
+    requireThat(ledger.typeOf(ledger_entry) === type, 'its type is not that of its entry.', at);
+    // Without a signature it says itself that the old key was lost.
+    const isSigned =
+      !('signature' in record) ||
+      record.signature === null ||
+      isSignedRenewal(record.old_key, record.new_key, record.signature);
+    requireThat(isSigned, 'the old key has not signed the new one.', at);
+  },
 });
 
 const peerRewrite = recorded({
