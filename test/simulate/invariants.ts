@@ -221,8 +221,11 @@ async function untilCleaned({ node }: World): Promise<boolean> {
   return false;
 }
 
-/** Requires that no message that was sent has what was hidden before the step in which it came. */
-export function requireMessages({ model, check }: World): void {
+/** Requires that no log has words of the archive, and no alert what was hidden before the step in which it came. */
+export function requireMessages({ model, messages, check }: World): void {
+  const logged = finderOf([...model.bytes.values()].flatMap(({ markers }) => markers));
+  for (const message of messages)
+    check(logged(message).length === 0, `The log quotes the archive: ${message}`);
   const hidden = model.hidden();
   const find = finderOf(hidden);
   for (const { body, moment } of model.messages) {

@@ -3,15 +3,20 @@ import type { Delivery } from '../../../shared/alerts/alert.ts';
 import { jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import type { World } from '../world.ts';
+import { collectionSteps, isWatching } from './collection.ts';
 import type { StepKind } from './step.ts';
 
 /** Messages are composed in the background, and sent one after another. */
 const DELIVERED_WITHIN_MS = 20_000;
+/** When nothing waits for this long, the events were matched. */
+const QUIET_MS = 400;
+const NAP_MS = 20;
 
 function newCondition({ model }: World, dice: Dice): object {
   const words = [...model.bytes.values()].flatMap(({ markers }) => markers);
   return dice.one(
     [
+      {},
       {},
       { event_types: ['changed', 'first_seen'] },
       { words: dice.some(words, 3) },
@@ -50,15 +55,18 @@ export const alertSteps = {
       return `${id} ${JSON.stringify(json.when)}`;
     },
   },
-  /** What is due is sent before the step ends, so that what is withheld later was sent before. */
+  /** Collects, so that there is something to say. What is due is sent before the step ends. */
   deliver: {
-    weight: 4,
-    can: ({ model }) => model.alerts.length > 0,
-    run: async (world) => {
+    weight: 5,
+    can: (world) => world.model.alerts.length > 0 && isWatching(world),
+    run: async (world, dice) => {
       const before = world.model.messages.length;
-      for (let waited = 0; waited < DELIVERED_WITHIN_MS && (await waiting(world)).length > 0; waited += 20)
-        await pause(20);
-      return `${world.model.messages.length - before} messages, ${(await waiting(world)).length} wait`;
+      const said = await collectionSteps.collect.run(world, dice);
+      for (let quiet = 0, waited = 0; quiet < QUIET_MS && waited < DELIVERED_WITHIN_MS; waited += NAP_MS) {
+        await pause(NAP_MS);
+        quiet = (await waiting(world)).length === 0 ? quiet + NAP_MS : 0;
+      }
+      return `${said}: ${world.model.messages.length - before} messages, ${(await waiting(world)).length} wait`;
     },
   },
   removeAlert: {

@@ -17,7 +17,7 @@ const HTML = { headers: { 'content-type': 'text/html; charset=utf-8' } };
 const PAGES = ['/a', '/b', '/c', '/d', '/e', '/f'];
 
 /** Whether a page of the web is watched, and not only handed in or captured by others. */
-const isWatching = ({ model }: World) => model.sources.some(({ path }) => PAGES.includes(path));
+export const isWatching = ({ model }: World) => model.sources.some(({ path }) => PAGES.includes(path));
 
 /** Puts another version of some pages on the web, or an older one, or a failure. */
 function changeWeb({ web, model, served }: World, dice: Dice, first: readonly string[] = []): void {
