@@ -35,6 +35,7 @@ test('an accepted rollback gets a new key and an entry with both heads, and dele
   const accepted = await run('key', '--accept-rollback', '--data', folder);
   expect(accepted.code, accepted.output).toBe(0);
   expect(accepted.output).toContain('reached entry 2 before; the archive continues after entry 1');
+  expect(accepted.output).toContain('What was withheld or released after that entry no longer is.');
   const newKey = await keyOf(folder);
   expect(newKey.split('+')[0]).toBe(oldKey.split('+')[0]);
   expect(newKey).not.toBe(oldKey);

@@ -79,7 +79,7 @@ function describeChange(verifierKey: string, change: KeyChange | undefined): str
       ? `${first}\nThe old key was missing, so it did not sign the change.`
       : first;
   const { from, to } = change;
-  return `${first}\nThe ledger reached entry ${from.seq ?? 'unknown'} before; the archive continues after entry ${to.seq}.`;
+  return `${first}\nThe ledger reached entry ${from.seq ?? 'unknown'} before; the archive continues after entry ${to.seq}.\nWhat was withheld or released after that entry no longer is. Withhold or release it again before you share the archive.`;
 }
 
 const SIGN_IN_HELP = `Usage: strongroom sign-in [options]
