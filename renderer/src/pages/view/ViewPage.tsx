@@ -31,7 +31,7 @@ import { FetchMissing } from '../captures/FetchMissing.tsx';
 import { ObjectContent } from './ObjectContent.tsx';
 import classes from './ViewPage.module.css';
 
-/** The codes of an address that names no object of this archive. */
+/** The codes of an address that names no object of this archive, or one whose bytes never came. */
 const UNKNOWN: ReadonlySet<string> = new Set(['not_found', 'invalid_digest', 'invalid_parameter']);
 
 /** Shows an archived object as what it is, with where and when it comes from. */
@@ -112,7 +112,7 @@ function UnknownObject({ sha256 }: { sha256: string }) {
     <Page title="View">
       <EmptyState title="Object not found">
         This archive has no such capture of the object with the digest{' '}
-        <span className="mono wrap-anywhere">{sha256}</span>.
+        <span className="mono wrap-anywhere">{sha256}</span>, or its bytes are not here.
       </EmptyState>
     </Page>
   );
