@@ -137,6 +137,7 @@ export function checkEntry(name: string, entry: Entry): void {
     entry.compressionMethod === AES ||
     entry.extraFields.some(({ id }) => ENCRYPTION_FIELDS.has(id));
   if (isEncrypted) refuse('encrypted_entry', `${shown} is encrypted. Send unencrypted files.`);
+  requireOneSize(name, entry.extraFields);
   checkType(shown, name.endsWith('/'), entry);
   const { compressionMethod, compressedSize, uncompressedSize } = entry;
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
@@ -165,6 +166,15 @@ function checkType(shown: string, isFolder: boolean, { externalFileAttributes, v
   if (type !== TYPE_NONE && type !== (isFolder ? TYPE_FOLDER : TYPE_FILE)) {
     refuse('invalid_pack_file', `${shown} is neither a plain file nor a folder.`);
   }
+}
+
+/** The extra field with sizes of 64 bits. */
+export const ZIP64_FIELD = 0x0001;
+
+/** Readers differ in which of two such fields they take. @throws Problem `invalid_pack_file` */
+export function requireOneSize(name: string, extraFields: readonly ExtraField[]): void {
+  if (extraFields.filter(({ id }) => id === ZIP64_FIELD).length > 1)
+    refuse('invalid_pack_file', `${JSON.stringify(name)} has its size twice in the ZIP.`);
 }
 
 /** The extra field of Info-ZIP that repeats the name in UTF-8. */

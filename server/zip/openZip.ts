@@ -12,6 +12,8 @@ import {
   readBytesAt,
   readCentralDirectory,
   refuse,
+  requireOneSize,
+  ZIP64_FIELD,
 } from './centralDirectory.ts';
 
 /** A file or folder in a ZIP. */
@@ -209,7 +211,6 @@ const LOCAL_HEADER = 30;
 const COMPARED_FLAGS = 0x2849;
 const SIZES_AFTER_DATA = 0x08;
 const IN_ZIP64_FIELD = 0xffff_ffff;
-const ZIP64_FIELD = 0x0001;
 const DESCRIPTOR_SIGNATURE = 0x08074b50;
 
 /**
@@ -253,6 +254,7 @@ function recordBytes({ fileNameLength, extraFieldLength, fileCommentLength }: En
 function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
   const extraFields = extraFieldsOf(local.extraField);
   const name = entryName(local.fileName, extraFields);
+  requireOneSize(name, extraFields);
   if ((local.generalPurposeBitFlag & ENCRYPTION_FLAGS) !== 0) {
     refuse('encrypted_entry', `${JSON.stringify(name)} is encrypted. Send unencrypted files.`);
   }

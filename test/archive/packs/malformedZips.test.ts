@@ -24,6 +24,8 @@ afterAll(() => pool.close());
 /** Larger than a pack may be, but tiny when compressed. */
 const ZEROS = Buffer.alloc(60_000_000);
 
+const SIZE_64 = extraField(1, Buffer.alloc(16));
+
 const REFUSED: Refused[] = [
   // Sizes and ratios.
   [
@@ -230,6 +232,13 @@ const REFUSED: Refused[] = [
       }),
     }),
   ],
+  ...(['both', 'local', 'central'] as const).map(
+    (headers): Refused => [
+      `two ZIP64 sizes (${headers})`,
+      'invalid_pack_file',
+      buildZip(withChangedEntry('notes.txt', { [headers]: { extra: Buffer.concat([SIZE_64, SIZE_64]) } })),
+    ],
+  ),
   [
     'a ZIP64 size that exceeds a double',
     'excessive_compression',

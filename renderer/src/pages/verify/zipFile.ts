@@ -26,6 +26,8 @@ const COMPARED = ENCRYPTED | SIZES_AFTER_DATA | 0x0800;
 /** The extra field of Info-ZIP that repeats the name in UTF-8, after a version and a CRC. */
 const UNICODE_PATH = 0x7075;
 const UNICODE_PATH_HEADER = 5;
+/** The extra field with sizes of 64 bits. */
+const ZIP64_FIELD = 0x0001;
 const DESCRIPTOR_SIGNATURE = 0x08074b50;
 
 /** What a header says of the data of an entry. */
@@ -109,18 +111,20 @@ function centralHeaderAt(view: DataView, at: number): { header: CentralHeader; n
   return { header: { flags, method, crc, packed, bytes, name, at: view.getUint32(at + 42, true) }, next };
 }
 
-/** Whether the extra fields fill their place, and none says another name than the header. */
+/** Whether the extra fields fill their place, none says another name than the header, and none has the size a second time. */
 function areFields(view: DataView, start: number, length: number, name: Uint8Array): boolean {
   let at = start;
+  let sizes = 0;
   while (at + 4 <= start + length) {
     const data = at + 4;
     const next = data + view.getUint16(at + 2, true);
     if (next > start + length) return false;
     const second = new Uint8Array(view.buffer, data, next - data).subarray(UNICODE_PATH_HEADER);
     if (view.getUint16(at, true) === UNICODE_PATH && !isSameBytes(second, name)) return false;
+    if (view.getUint16(at, true) === ZIP64_FIELD) sizes += 1;
     at = next;
   }
-  return at === start + length;
+  return at === start + length && sizes <= 1;
 }
 
 /** Returns a path that is safe and the same on all systems, or undefined. */
