@@ -19,9 +19,10 @@ async function checked(
 ): Promise<{ claims: WaczClaim[]; signer?: string | undefined }> {
   const form = 'It is a package whose files have the digests that it lists.';
   try {
-    const { unlisted, signer, close } = await openWacz(path, new AbortController().signal);
+    const { unlisted, weak, signer, close } = await openWacz(path, new AbortController().signal);
     await close();
     const [unnamed] = unlisted;
+    const [weakest] = weak;
     const claims: WaczClaim[] = [
       { id: 'form', name: form, state: 'holds', detail: '' },
       {
@@ -30,6 +31,16 @@ async function checked(
         state: unnamed === undefined ? 'holds' : 'fails',
         detail: unnamed === undefined ? '' : `No digest covers ${JSON.stringify(unnamed)}.`,
       },
+      ...(weakest === undefined
+        ? []
+        : [
+            {
+              id: 'files',
+              name: 'No other files could have these digests.',
+              state: 'unproven',
+              detail: `Of ${JSON.stringify(weakest)} it has only an MD5 or SHA-1 digest.`,
+            } as const,
+          ]),
       {
         id: 'signature',
         name: 'The key in it signed the digest of the list.',

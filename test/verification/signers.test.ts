@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dumpStatement } from '../../server/dump/dumpFile.ts';
 import { type NodeKey, nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
+import { builtPackage, type PackageParts, signedInBrowser } from '../collection/captures/wacz/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { addCopy, sync } from '../copies/withheldCopies.ts';
 import { writeEvidenceParts } from '../evidence/support.ts';
@@ -164,3 +165,22 @@ async function signCopy(copy: string, key: NodeKey): Promise<void> {
   }
   await writeFile(path('files/list'), signNote(key, bodyOf(list)));
 }
+
+test('a signed package is not intact where other files could have its digests', async () => {
+  const signed = async (hash: string) => ({
+    path: 'datapackage.json',
+    hash,
+    signedData: await signedInBrowser(hash),
+  });
+  const verdictOn = async (parts: PackageParts) => {
+    const bytes = await builtPackage({ 'data.warc': Buffer.from('WARC/1.1') }, { digest: signed, ...parts });
+    await writeFile(join(folder, 'x.wacz'), bytes);
+    return verify('x.wacz');
+  };
+  expect((await verdictOn({})).code).toBe(0);
+  for (const algorithm of ['md5', 'sha1']) {
+    const { code, stdout } = await verdictOn({ algorithm });
+    expect(code, algorithm).toBe(1);
+    expect(stdout).toContain('Of "archive/data.warc" it has only an MD5 or SHA-1 digest.');
+  }
+});

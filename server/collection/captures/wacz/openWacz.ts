@@ -14,6 +14,8 @@ interface OpenedPackage {
   pages: number;
   /** Files that no digest in it covers. Nothing reads them. */
   unlisted: string[];
+  /** Files of which it has only a digest that other bytes can be made to have (MD5, SHA-1). */
+  weak: string[];
   /** The public key (SPKI, in base64) whose signature of its list is valid; undefined if nobody signed it. */
   signer: string | undefined;
   close: () => Promise<void>;
@@ -72,7 +74,7 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   const list = byName.get(LIST);
   if (!list) return refuse('It has no datapackage.json.');
   const listBytes = await readJson(list);
-  const signer = await checkListDigest(byName.get(LIST_DIGEST), listBytes);
+  const { signer, isWeak } = await checkListDigest(byName.get(LIST_DIGEST), listBytes);
   const { resources } = parsed(packageSchema, listBytes, LIST);
   const named = new Set<string>();
   let pages = 0;
@@ -93,7 +95,9 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
     .map(({ name }) => name)
     .filter((name) => name !== LIST && name !== LIST_DIGEST && !named.has(name));
   const opened = warcs.map((warc) => () => warc.read());
-  return { warcs: opened, pages, unlisted, signer, close: () => zip.close() };
+  const weak = resources.filter(({ digest }) => isWeakDigest(digest)).map(({ path }) => path);
+  if (isWeak) weak.unshift(LIST);
+  return { warcs: opened, pages, unlisted, weak, signer, close: () => zip.close() };
 }
 
 /** A digest with its algorithm. Without one, its length tells it. Earlier packages have it in `stats`. */
@@ -134,6 +138,10 @@ const ALGORITHM_OF_LENGTH: Readonly<Record<number, string>> = {
   64: 'sha256',
   128: 'sha512',
 };
+
+function isWeakDigest({ algorithm }: Digest): boolean {
+  return algorithm === 'md5' || algorithm === 'sha1';
+}
 
 function parseDigest(text: string): Digest | undefined {
   const [, stated, hex] = /^(?:(md5|sha-?1|sha-?256|sha-?512):)?([0-9a-f]+)$/i.exec(text) ?? [];
@@ -204,19 +212,23 @@ const listDigestSchema = z.object({
 
 /**
  * Checks the digest of the list, and its signature if there is one. A signature that does not verify refuses the package.
- * Returns the public key that made it, if there is one.
+ * Returns the public key that made it, if there is one, and whether the digest is weak.
  */
-async function checkListDigest(member: ZipMember | undefined, list: Buffer): Promise<string | undefined> {
-  if (!member) return undefined;
+async function checkListDigest(
+  member: ZipMember | undefined,
+  list: Buffer,
+): Promise<{ signer: string | undefined; isWeak: boolean }> {
+  if (!member) return { signer: undefined, isWeak: false };
   const { hash, signedData } = parsed(listDigestSchema, await readJson(member), LIST_DIGEST);
   const digest = parseDigest(hash);
   if (!digest || createHash(digest.algorithm).update(list).digest('hex') !== digest.hex)
     return refuse('datapackage.json was changed: it does not have the digest in datapackage-digest.json.');
-  if (!signedData) return undefined;
+  const isWeak = isWeakDigest(digest);
+  if (!signedData) return { signer: undefined, isWeak };
   const fault =
     signedData.hash === hash ? describeWrongSignature(signedData) : 'It covers a different datapackage.json.';
   if (fault !== undefined) refuse(`Its signature is not valid. ${fault}`);
-  return keyOf(signedData)?.export({ format: 'der', type: 'spki' }).toString('base64');
+  return { signer: keyOf(signedData)?.export({ format: 'der', type: 'spki' }).toString('base64'), isWeak };
 }
 
 /**
