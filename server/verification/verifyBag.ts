@@ -5,6 +5,7 @@ import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
+import { unprovenInPack } from '../../shared/proof/bagProofs.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import {
   type BagFile,
@@ -319,12 +320,22 @@ function* recordFindings(
     : `record of ${record.id}`;
   yield about(isOther ? 'changed' : 'intact', { sha256, against: 'its fingerprint', detail });
   if (payload.list === SET_FILE) yield listFinding(source, record, payload, digests);
+  yield* payloadFindings(source, payload, digests);
+}
+
+/** Compares the files of the payload with those of the record, and names those that it does not list. */
+function* payloadFindings(
+  source: BagSource,
+  payload: Payload,
+  digests: ReadonlyMap<string, Digests>,
+): Generator<Named> {
   for (const { path, sha256: expected } of payload.files) {
     const name = PAYLOAD_FOLDER + path;
     const actual = digests.get(name)?.get('sha256') ?? null;
     const state = actual === null ? 'missing' : actual === expected ? 'intact' : 'changed';
-    const found = finding(pathOf(source, name), state, { sha256: actual, expected, against: payload.list });
-    yield { name, found };
+    const detail = (state === 'intact' && unprovenInPack(name)) || null;
+    const rest = { sha256: actual, expected, against: payload.list, detail };
+    yield { name, found: finding(pathOf(source, name), state, rest) };
   }
   const known = new Set(payload.files.map(({ path }) => PAYLOAD_FOLDER + path));
   for (const [name, ofFile] of digests) {

@@ -160,6 +160,17 @@ export class BagProofs {
   }
 }
 
+const PROVES_ITSELF = /\.(?:tlog-proof|tsr|checkpoint|wacz|pack\.zip)$/i;
+
+/**
+ * Says of a file of a pack that would prove something by itself, that it is only what the record lists: anybody can make a pack of
+ * anything. Undefined for any other file.
+ */
+export function unprovenInPack(name: string): string | undefined {
+  const isProof = PROVES_ITSELF.test(name) || EVIDENCE_FILE.test(name);
+  return isProof ? 'a file of the pack; what it says of itself was not verified: verify it alone' : undefined;
+}
+
 /** Says of a bag of other software, in which nothing is wrong, what that proves. */
 export const UNSIGNED_BAG =
   'A bag of other software. No signature covers it: whoever changes a file can write its manifests anew.';

@@ -196,3 +196,33 @@ describe('the page says of the bag of a case what the command says', () => {
     }
   });
 });
+
+test('a pack of a forged evidence file says that this was not verified', async () => {
+  const node = await openTestNode({ rendererFolder });
+  const forged = names.otherEvidence.replace('Second', 'Forged');
+  const { id } = await uploadNewPack(node, { title: 'Pack' }, { 'pack.evidence.html': forged, 'a.txt': 'a' });
+  const pack = entriesOf(Buffer.from(await (await node.fetch(`/api/packs/${id}/file`)).arrayBuffer()));
+  const words = 'what it says of itself was not verified';
+  const { code, stdout } = await commandOn(pack);
+  expect(code).toBe(0);
+  expect(stdout.split('\n').filter((line) => line.includes(words))).toEqual([
+    expect.stringContaining('/data/pack.evidence.html: a file of the pack;'),
+  ]);
+  const { found } = await shown(pack);
+  expect(found.filter(({ proof }) => proof?.words.includes(words)).map(({ path }) => path)).toEqual([
+    `${id}/data/pack.evidence.html`,
+  ]);
+});
+
+test('a manifest that lists a file twice with different digests says nothing of it', async () => {
+  const line = (text: string) => `${sha256Of(text)}  data/a.txt\n`;
+  const entries: Entry[] = [
+    { name: 'x/bagit.txt', data: Buffer.from('BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n') },
+    { name: 'x/manifest-sha256.txt', data: Buffer.from(line('one') + line('two')) },
+    { name: 'x/data/a.txt', data: Buffer.from('two') },
+  ];
+  expect(await codeOf(entries)).toBe(1);
+  expect((await shown(entries)).found).toContainEqual(
+    expect.objectContaining({ path: 'x/data/a.txt', fault: expect.stringContaining('lists it twice') }),
+  );
+});

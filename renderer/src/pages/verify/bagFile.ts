@@ -11,7 +11,13 @@ import {
 } from '../../../../shared/archive/bagFiles.ts';
 import { packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
-import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../../../shared/proof/bagProofs.ts';
+import {
+  BagProofs,
+  objectIn,
+  packIn,
+  UNSIGNED_BAG,
+  unprovenInPack,
+} from '../../../../shared/proof/bagProofs.ts';
 import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
@@ -108,17 +114,24 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
   const { folder, byPath } = bag;
   const expected = new Map<string, { sha256: string; list: string }>();
+  const contradicted = new Set<string>();
   for (const list of [MANIFEST_FILE, TAG_MANIFEST_FILE]) {
     const entry = byPath.get(folder + list);
     const lines = entry ? parseChecksums(await textIfIntact(entry)).entries : [];
     // No seal covers the manifest of the tag files, so it cannot say what the payload is.
     for (const { name, sha256 } of lines)
-      if (name.startsWith('data/') === (list === MANIFEST_FILE))
-        expected.set(folder + name, { sha256, list });
+      if (name.startsWith('data/') === (list === MANIFEST_FILE)) {
+        const path = folder + name;
+        if ((expected.get(path)?.sha256 ?? sha256) !== sha256) contradicted.add(path);
+        expected.set(path, { sha256, list });
+      }
   }
   const results: PackedFileResult[] = [];
-  for (const [path, { sha256, list }] of expected)
-    results.push(await resultOf(byPath.get(path), { path, expected: sha256, list }));
+  for (const [path, { sha256, list }] of expected) {
+    const result = await resultOf(byPath.get(path), { path, expected: sha256, list });
+    if (contradicted.has(path)) result.fault ??= `${list} lists it twice, with different digests.`;
+    results.push(result);
+  }
   const record = byPath.get(folder + RECORD_FILE);
   if (record) await compareWithRecord(results, record, folder);
   await addUnlisted(results, byPath, folder);
@@ -304,6 +317,8 @@ async function compareWithRecord(
     listed.delete(result.path);
     if (sha256 !== undefined) {
       if (result.sha256 === result.expected) Object.assign(result, { expected: sha256, list: RECORD_FILE });
+      const words = unprovenInPack(result.path);
+      if (words) result.proof = { verdict: 'intact', words: `It is ${words}.` };
     } else if (result.path.startsWith(`${folder}data/`))
       result.fault ??= 'The record does not list this file.';
   }
