@@ -11,9 +11,14 @@ const DELIVERED_WITHIN_MS = 20_000;
 /** When nothing waits for this long, the events were matched. */
 const QUIET_MS = 400;
 const NAP_MS = 20;
+/** Letters of a marker. */
+const BEGINNING = 8;
 
 function newCondition({ model }: World, dice: Dice): object {
-  const words = [...model.bytes.values()].flatMap(({ markers }) => markers);
+  // A rule is the owner's own words: only the beginning of a marker, by which a word matches.
+  const words = [...model.bytes.values()].flatMap(({ markers }) =>
+    markers.map((each) => each.slice(0, BEGINNING)),
+  );
   return dice.one(
     [
       {},
