@@ -147,6 +147,8 @@ interface SystemError {
 export function plainSentence(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
+  // A node that a command has opened itself says why it failed.
+  if (code === 'internal_error' && error.cause !== undefined) return plainSentence(error.cause);
   if (code !== undefined && FULL.test(code)) return 'The disk is full: free some space and try again.';
   if (code?.startsWith('SQLITE_') === true) return databaseSentence(code);
   if (code !== undefined && /^E[A-Z_]+$/.test(code)) return systemSentence(code, error as SystemError);

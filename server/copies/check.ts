@@ -317,7 +317,8 @@ class Check {
       this.#result[wrong] += 1;
       this.#name(path, wrong);
       const [, named] = OBJECT.exec(path) ?? [];
-      if (wrong === 'exposed' && named !== undefined) exposed.push(named);
+      // A file under another name is named in the result. The next sync removes what is under its own.
+      if (wrong === 'exposed' && named !== undefined && this.#mustNotBeThere(named)) exposed.push(named);
     }
     if (exposed.length === 0) return;
     await store.write((database) => {

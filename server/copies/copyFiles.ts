@@ -331,7 +331,11 @@ export class CopyFiles {
     const needed = new Set(
       own.filter((file) => isPart(file) && file.state === 'kept').map(({ path }) => path),
     );
-    const rest = [...filesInState(store.read, this.#id, 'gone'), ...own.filter(isAnnouncement)];
+    // Encrypted objects are removed with their older versions: see `purgeEncrypted`.
+    const gone = filesInState(store.read, this.#id, 'gone').filter(
+      ({ path }) => encryptedDigest(path) === undefined,
+    );
+    const rest = [...gone, ...own.filter(isAnnouncement)];
     for (let first = 0; first < rest.length; first += BATCH_FILES) {
       const batch = rest.slice(first, first + BATCH_FILES);
       // Two parts with the same files have one path.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { temporaryFolder } from '../store/files.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
-import { encryptedFiles } from '../store/sqlite/node/copiedFiles.ts';
+import { deleteCopiedFile, encryptedFiles, filesInState } from '../store/sqlite/node/copiedFiles.ts';
 import { isReleased } from '../store/sqlite/node/withheld.ts';
 import type { SyncedCopy } from './copyFiles.ts';
 import { ENCRYPTED, encryptedDigest } from './copyPaths.ts';
@@ -49,20 +49,23 @@ export async function giveUpEncrypted(synced: SyncedCopy): Promise<void> {
 }
 
 /** Removes what was given up for good, once the list does not have it. Returns whether no older version is known to be left. */
-export async function purgeEncrypted(synced: SyncedCopy): Promise<boolean> {
-  let isGone = true;
-  for await (const batch of encryptedIn(synced, 'gone'))
-    isGone = (await synced.target.purge(batch)) && isGone;
+export async function purgeEncrypted({ services, copy, target }: SyncedCopy): Promise<boolean> {
+  const { store } = services;
+  const gone = filesInState(store.read, copy.id, 'gone').filter(
+    ({ path }) => encryptedDigest(path) !== undefined,
+  );
+  if (gone.length === 0) return true;
+  const isGone = await target.purge(gone.map(({ path }) => path));
+  await store.write((database) => {
+    for (const file of gone) deleteCopiedFile(database, { copy: copy.id, ...file });
+  });
   return isGone;
 }
 
-async function* encryptedIn(
-  { services, copy, signal }: SyncedCopy,
-  state: 'kept' | 'gone' = 'kept',
-): AsyncGenerator<string[]> {
+async function* encryptedIn({ services, copy, signal }: SyncedCopy): AsyncGenerator<string[]> {
   for (let after = ''; ; ) {
     signal.throwIfAborted();
-    const batch = encryptedFiles(services.store.read, { copy: copy.id, state, after, limit: BATCH });
+    const batch = encryptedFiles(services.store.read, { copy: copy.id, after, limit: BATCH });
     const last = batch.at(-1);
     if (last === undefined) return;
     yield batch;

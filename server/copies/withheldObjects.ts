@@ -16,7 +16,7 @@ import {
   withheldDigests,
   withheldInTheClear,
 } from '../store/sqlite/node/copies.ts';
-import { copiesHolding, offloadedBytes } from '../store/sqlite/node/offloadedObjects.ts';
+import { isCheckedElsewhere, offloadedBytes } from '../store/sqlite/node/offloadedObjects.ts';
 import { isReleased, isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
 import { type SyncedCopy, sentDigest } from './copyFiles.ts';
 import { LEFT_OUT, OBJECTS, objectPath } from './copyPaths.ts';
@@ -190,7 +190,7 @@ export class WithheldObjects {
       const mayLeave = [...safe].filter(
         (sha256) =>
           offloadedBytes(database, sha256) === undefined ||
-          copiesHolding(database, sha256).some((copy) => copy !== this.#id),
+          isCheckedElsewhere(database, { copy: this.#id, sha256 }),
       );
       leaveOut(database, this.#id, mayLeave);
       return mayLeave;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -93,6 +93,20 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect([code, await readdir(folder)]).toEqual([1, []]);
     expect(stderr).toContain('a blob is missing or damaged');
   });
+
+  test.runIf(process.platform === 'linux')(
+    'a full disk is named as the reason, and nothing is left',
+    async () => {
+      const { data } = await closedArchive();
+      const folder = await temporaryFolder();
+      const out = join(folder, 'archive.zip');
+      // What is written there ends in ENOSPC.
+      await symlink('/dev/full', `${out}.partial`);
+      const { code, stderr } = await runHere(['export', '--data', data, '--out', out]);
+      expect([code, stderr]).toEqual([2, 'The disk is full: free some space and try again.\n']);
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
 
   test('a node refuses to go on at a damaged blob, and its export leaves neither a file nor a working file', async () => {
     const node = await openTestNode();

@@ -1,4 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
@@ -111,4 +114,27 @@ test('while another command has the folder open, a command says so', async () =>
   expect(stderr).toBe(
     `Another Strongroom has the data folder ${node.dataFolder} open. Close it, or name another folder with --data.\n`,
   );
+});
+
+test('a connection that is reset amid an answer is said in one sentence, and leaves no file', async () => {
+  const node = await openTestNode();
+  await uploadNewPack(node, sampleRecord(), { 'a.bin': randomBytes(2_000_000) });
+  const resetting = createServer((socket) => {
+    const through = connect(Number(new URL(node.url).port), '127.0.0.1');
+    socket.on('error', () => through.destroy()).pipe(through);
+    through.once('data', (first) => {
+      socket.write(first.subarray(0, 1_000), () => socket.resetAndDestroy());
+      through.destroy();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(resetting, 'listening');
+  const { port } = resetting.address() as AddressInfo;
+  const folder = await temporaryFolder();
+  const there = ['--data', node.dataFolder, '--url', `http://127.0.0.1:${port}`];
+  const { code, stderr } = await runHere(['export', '--out', join(folder, 'archive.zip'), ...there]);
+  resetting.close();
+  expect(code).toBe(1);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(stderr).toContain('The node stopped the export');
+  expect(await readdir(folder)).toEqual([]);
 });

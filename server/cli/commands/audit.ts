@@ -60,17 +60,24 @@ export const audit: Command = {
   help: HELP,
   async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
-    const folder = archiveFolder(values.data);
-    // Checked before the folder is opened: a damaged database must not be written to.
-    await requireAcknowledged(folder);
-    const database = await checkDatabase({ folder });
-    const report = database.ok ? await auditAndRecord(values, config) : await auditReadOnly(folder, database);
+    const report = await auditOf(values, config);
+    const { database } = report;
     const ok = database.ok && report.damaged_objects === 0;
     if (values.json) print(JSON.stringify({ ok, ...report }));
     else printReport(report);
     return ok ? 0 : 1;
   },
 };
+
+/** Has the node audit the archive. One in this folder is read only if its database is damaged. */
+async function auditOf(options: NodeOptions, config: Partial<NodeConfig>): Promise<AuditReport> {
+  if (options.url !== undefined) return auditAndRecord(options, config);
+  const folder = archiveFolder(options.data);
+  // Checked before the folder is opened: a damaged database must not be written to.
+  await requireAcknowledged(folder);
+  const database = await checkDatabase({ folder });
+  return database.ok ? auditAndRecord(options, config) : auditReadOnly(folder, database);
+}
 
 /** @throws the reason for which opening the archive is refused, unless it is that the folder is in use or damaged */
 async function requireAcknowledged(folder: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { ExportError, saveWhole } from '../../dump/exportArchive.ts';
 import {
   type Command,
@@ -69,20 +70,20 @@ interface Written {
   bytes: number;
 }
 
+/** The errors of an answer that ends before it is whole. */
+const BROKEN_OFF: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
+
 /** Saves the archive that the node sends. @throws ExportError */
 async function saveExport(node: NodeClient, file: string): Promise<Written> {
   const received = await node.download('readArchive');
   const counts = String(received.headers['strongroom-export'] ?? '');
   const [, blobs, bytes] = /^blobs=(\d+), bytes=(\d+)$/.exec(counts) ?? [];
   if (blobs === undefined) throw new RefusedByNodeError('The node sent no archive.', undefined);
-  let isBroken = false;
-  received.once('error', () => {
-    isBroken = true;
-  });
   try {
     await saveWhole(received, file);
   } catch (error) {
-    if (!isBroken) throw error;
+    // An error of the file that is written ends what is received, too.
+    if (!BROKEN_OFF.has(errorCode(error))) throw error;
     throw new ExportError(
       'The node stopped the export: a blob is missing or damaged, or in a copy that cannot be read, or the node was closed. Nothing was written. Run “strongroom audit”.',
     );

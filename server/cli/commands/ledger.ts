@@ -59,8 +59,8 @@ export const ledger: Command = {
     const subcommand = positionals.join(' ');
     if (subcommand !== 'verify' && subcommand !== 'timestamp')
       throw new UsageError('The subcommands are “verify” and “timestamp”.');
-    const folder = archiveFolder(values.data);
     if (subcommand === 'timestamp') return timestampLedger(values, config);
+    const folder = archiveFolder(values.data);
     await requireTables(folder);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(

@@ -17,8 +17,8 @@ export class RefusedByNodeError extends Error {
   /** The code of the problem, if the node named one. */
   readonly code: string | undefined;
 
-  constructor(message: string, code: string | undefined) {
-    super(message);
+  constructor(message: string, code: string | undefined, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'RefusedByNodeError';
     this.code = code;
   }
@@ -124,6 +124,8 @@ export class NodeClient {
         ...(sent && { 'Content-Type': sent.type }),
       },
     });
+    // After the answer began, what it is read by has the error of the connection.
+    outgoing.on('error', () => {});
     // A body that is refused is answered before it is sent. The error of the connection that ends then says nothing more.
     const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
     let isAnswered = false;

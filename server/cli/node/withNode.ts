@@ -41,10 +41,7 @@ export async function withNode<Result>(
   try {
     return await work(opened.client);
   } catch (error) {
-    // Nobody else has the log in which the node says what went wrong.
-    throw (
-      (error instanceof RefusedByNodeError && error.code === 'internal_error' && opened.logged()) || error
-    );
+    throw opened.explained(error);
   } finally {
     await opened.close();
   }
@@ -99,8 +96,8 @@ async function readToken(file: string): Promise<string> {
 /** A node that this process has opened. */
 interface OpenedHere {
   client: NodeClient;
-  /** The last error that the node logged, if there is one. */
-  logged(): unknown;
+  /** Returns an error with the reason that the node logged, if it says no more than that something went wrong inside. */
+  explained(error: unknown): unknown;
   close(): Promise<void>;
 }
 
@@ -120,9 +117,13 @@ async function openHere(dataFolder: string, config: Partial<NodeConfig>): Promis
   };
   const node = await openOwnNode({ log, ...config, dataFolder });
   isOpen = true;
+  const token = await readToken(node.tokenFile).catch(async (error: unknown) => {
+    await node.close();
+    throw error;
+  });
   const client = new NodeClient({
     name: 'The node',
-    token: await readToken(node.tokenFile),
+    token,
     request: (asked) =>
       requestHttp({
         ...asked,
@@ -132,5 +133,12 @@ async function openHere(dataFolder: string, config: Partial<NodeConfig>): Promis
       }),
     unreachable: (cause) => new Error('The node did not answer.', { cause }),
   });
-  return { client, logged: () => logged, close: () => node.close() };
+  return {
+    client,
+    explained: (error) =>
+      error instanceof RefusedByNodeError && error.code === 'internal_error' && logged instanceof Error
+        ? new RefusedByNodeError(logged.message, error.code, { cause: logged })
+        : error,
+    close: () => node.close(),
+  };
 }

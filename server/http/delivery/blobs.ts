@@ -33,12 +33,15 @@ export async function storedBlobReply(
   { blob, options }: BlobResponse,
   reader: Reader,
 ): Promise<WrittenReply> {
-  requireReadable(store.read, blob.sha256, reader);
+  const require = () => requireReadable(store.read, blob.sha256, reader);
+  const stillReadable = whileReadable(store.read, require);
+  require();
+  // Bytes that are recorded as damaged are hashed again, which may take long.
   await requireIntact(store, blob);
+  await stillReadable();
   const headers = { ...options.headers, ...withheldHeaders(store.read, [blob.sha256], reader) };
   const ready: PreparedBlob = prepareBlob({ blob, options: { ...options, headers } });
-  if (blob.bytes > SMALL_CHUNK_BYTES)
-    ready.stillReadable = whileReadable(store.read, () => requireReadable(store.read, blob.sha256, reader));
+  if (blob.bytes > SMALL_CHUNK_BYTES) ready.stillReadable = stillReadable;
   return { write: (response) => sendStoredBlob(store, request, response, ready) };
 }
 

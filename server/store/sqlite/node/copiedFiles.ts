@@ -112,11 +112,10 @@ export const filesInState = selectAll<CopiedFile, [copy: string, state: 'passing
 /** The files into which earlier versions encrypted withheld objects. The condition on the path is that of the index. */
 const ENCRYPTED = "copied_files WHERE copy = $copy AND path GLOB 'withheld/*'";
 
-/** Returns the paths of these files after one, in order: those that are there, or those that are still to be removed. */
-export const encryptedFiles = selectValues<
-  string,
-  [values: { copy: string; state: 'kept' | 'gone'; after: string; limit: number }]
->(`SELECT path FROM ${ENCRYPTED} AND state = $state AND path > $after ORDER BY path LIMIT $limit`);
+/** Returns the paths of these files after one, in order. */
+export const encryptedFiles = selectValues<string, [values: { copy: string; after: string; limit: number }]>(
+  `SELECT path FROM ${ENCRYPTED} AND state = 'kept' AND path > $after ORDER BY path LIMIT $limit`,
+);
 
 export const countEncryptedFiles = selectValue<number, [values: { copy: string }]>(
   `SELECT count(*) FROM ${ENCRYPTED} AND state = 'kept'`,
