@@ -74,15 +74,24 @@ export function readTimestampReply(reply: Uint8Array): TimestampToken {
   const code = integerHexOf(expectTag(status, TAG.sequence, 'status').parts[0], 'status');
   // 0 is granted, 1 is granted with changes.
   if (code !== '00' && code !== '01') throw new TimestampRefusedError(String(Number.parseInt(code, 16)));
-  if (!token) throw new DerError('It has no timestamp.');
-  if (oidOf(token.parts[0], 'content type') !== SIGNED_DATA) throw new DerError('It is not signed data.');
-  requireNoMore(token.parts.slice(2), 'content');
-  return readSignedData(expectTag(onlyPart(tagged(token, 0), 'signed data'), TAG.sequence, 'signed data'));
+  const { parts } = expectTag(token, TAG.sequence, 'timestamp');
+  const [type, content, ...rest] = parts;
+  if (oidOf(type, 'content type') !== SIGNED_DATA) throw new DerError('It is not signed data.');
+  requireNoMore(rest, 'content');
+  return readSignedData(
+    expectTag(onlyPart(expectTagged(content, 0, 'signed data'), 'signed data'), TAG.sequence, 'signed data'),
+  );
 }
 
 /** What follows the parts that are read would be shown to nobody, and signed by nobody. @throws DerError */
 function requireNoMore(parts: readonly DerValue[], what: string): void {
   if (parts.length > 0) throw new DerError(`Its ${what} has a part too many.`);
+}
+
+/** Returns a value if it has the context tag `[tag]`. No signature covers the tags around what is signed. @throws DerError */
+function expectTagged(value: DerValue | undefined, tag: number, what: string): DerValue {
+  if (value?.tagClass !== 'context' || value.tag !== tag) throw new DerError(`It has no ${what}.`);
+  return value;
 }
 
 function onlyPart(value: DerValue | undefined, what: string): DerValue | undefined {
@@ -139,8 +148,9 @@ function readSigner(signer: DerValue): Signer {
   if (integerHexOf(version, 'version') !== (id.tagClass === 'context' ? '03' : '01'))
     throw new DerError('Its signer has an unknown version.');
   const [algorithm, signature, unsigned, ...more] = rest.slice(rest.indexOf(attributes) + 1);
-  if (rest[0] !== attributes || more.length > 0 || (unsigned && unsigned.tagClass !== 'context'))
+  if (rest[0] !== attributes || more.length > 0)
     throw new DerError('Its signer has a part that does not belong there.');
+  if (unsigned) expectTagged(unsigned, 1, 'place for unsigned attributes');
   const digestHash = hashOfIdentifier(digest, 'digest algorithm');
   const signedBytes = new Uint8Array(attributes.encoding);
   // The signature is over the attributes with the tag of a SET OF in place of `[0]`.
@@ -156,8 +166,8 @@ function readSigner(signer: DerValue): Signer {
 }
 
 function signerId(id: DerValue): Signer['id'] {
-  if (id.tagClass === 'context') return { keyId: id.content };
-  const [issuer, serial, ...more] = id.parts;
+  if (id.tagClass === 'context') return { keyId: expectTagged(id, 0, 'key identifier').content };
+  const [issuer, serial, ...more] = expectTag(id, TAG.sequence, 'name of the signer').parts;
   requireNoMore(more, 'signer');
   return {
     issuer: expectTag(issuer, TAG.sequence, 'issuer').encoding,

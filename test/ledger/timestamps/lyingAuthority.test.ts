@@ -1,9 +1,15 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { nodeCrypto } from '../../../server/ledger/checkpoint.ts';
+import { TimestampError, verifyTimestamp } from '../../../shared/proof/ledger/timestamp.ts';
+import { type DerNode, parseDer, writeDer } from '../../forger/der.ts';
 import { problemOf } from '../../support/archive/packs.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import {
   type Answering,
   closeTimestampAuthorities,
+  EC_KEY,
   TimestampAuthority,
 } from '../../support/network/timestampAuthority.ts';
 import { closeTestNodes, openTestNode } from '../../support/node.ts';
@@ -147,4 +153,29 @@ test('an authority that never answers is given up, and holds up neither requests
   expect((await node.sendJson('POST', '/api/nodes', { path: 'a', title: 'a' })).status).toBe(201);
   await node.close();
   expect(await waiting).toMatchObject({ code: 'shutting_down' });
+});
+
+test('no tag around what is signed can be another one', async () => {
+  const authority = await TimestampAuthority.open(EC_KEY);
+  await writeFile(join(authority.folder, 'text'), 'text');
+  await authority.openssl('ts', '-query', '-data', 'text', '-sha256', '-cert', '-out', 'text.tsq');
+  const reply = await authority.stamp(await readFile(join(authority.folder, 'text.tsq')));
+  const verified = (root: DerNode) => verifyTimestamp(writeDer(root), Buffer.from('text'), nodeCrypto);
+  const parsedReply = () => {
+    const root = parseDer(reply);
+    const token = root?.children?.[1];
+    const content = token?.children?.[1];
+    const signer = content?.children?.[0]?.children?.at(-1)?.children?.[0];
+    const id = signer?.children?.[1];
+    if (!root || !token || !content || !signer || !id) throw new Error('The reply has another form.');
+    return { root, nodes: { token, content, signer, id } };
+  };
+  expect(verified(parsedReply().root).signer).toContain('Authority');
+  for (const name of ['token', 'content', 'signer', 'id'] as const)
+    for (const tag of [0x30, 0x31, 0xa0, 0xa1]) {
+      const { root, nodes } = parsedReply();
+      if (nodes[name].tag === tag) continue;
+      nodes[name].tag = tag;
+      expect(() => verified(root), `${name} ${tag}`).toThrow(TimestampError);
+    }
 });
