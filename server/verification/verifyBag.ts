@@ -29,9 +29,10 @@ import {
   PAYLOAD_FOLDER,
   RECORD_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
-import { type CheckedRecord, checkRecord, omitsFiles } from '../archive/packs/checkRecord.ts';
+import { type CheckedRecord, checkRecord, omitsFiles, packIdOf } from '../archive/packs/checkRecord.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
+import { fingerprintOf } from '../ledger/entry.ts';
 import { type OpenZip, openZip, type ZipMember } from '../zip/openZip.ts';
 import { hashFiles } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
@@ -252,12 +253,16 @@ function* strangers(source: BagSource, digests: ReadonlyMap<string, Digests>): G
   }
 }
 
-async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem | 'incomplete' | undefined> {
+/** A record, and the id that it gives as it is written: a record that leaves out what has a default is another text. */
+type ReadRecord = CheckedRecord & { writtenId: string };
+
+async function recordOf({ files }: BagSource): Promise<ReadRecord | Problem | 'incomplete' | undefined> {
   const file = files.get(RECORD_FILE);
   if (!file) return undefined;
   try {
     const record = parseJsonBytes(await readTagFile(RECORD_FILE, file, MAX_RECORD_BYTES));
-    return omitsFiles(record) ? 'incomplete' : checkRecord(record);
+    if (omitsFiles(record)) return 'incomplete';
+    return { ...checkRecord(record), writtenId: packIdOf(fingerprintOf(record)) };
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
@@ -275,7 +280,7 @@ interface Payload {
 
 async function payloadOf(
   { files }: BagSource,
-  record: CheckedRecord | Problem | 'incomplete' | undefined,
+  record: ReadRecord | Problem | 'incomplete' | undefined,
 ): Promise<Payload> {
   if (!record || record instanceof Problem || record === 'incomplete')
     return { files: [], list: RECORD_FILE };
@@ -297,7 +302,7 @@ async function payloadOf(
 
 function* recordFindings(
   source: BagSource,
-  record: CheckedRecord | Problem | 'incomplete' | undefined,
+  record: ReadRecord | Problem | 'incomplete' | undefined,
   payload: Payload,
   digests: ReadonlyMap<string, Digests>,
 ): Generator<Named> {
@@ -314,10 +319,12 @@ function* recordFindings(
       detail: 'it omits “files”, so no file can be checked against it',
     });
   const isNamed = /^pk_[0-9a-f]{20}$/.test(source.folderName);
-  const isOther = isNamed && source.folderName !== record.id;
+  const { id, writtenId } = record;
+  const isOther = isNamed && source.folderName !== writtenId;
+  const left = id === writtenId ? '' : ', when what it leaves out is filled in';
   const detail = isOther
-    ? `its fingerprint gives ${record.id}, not ${source.folderName}`
-    : `record of ${record.id}`;
+    ? `its fingerprint gives ${writtenId}, not ${source.folderName}`
+    : `record of ${id}${left}`;
   yield about(isOther ? 'changed' : 'intact', { sha256, against: 'its fingerprint', detail });
   if (payload.list === SET_FILE) yield listFinding(source, record, payload, digests);
   yield* payloadFindings(source, payload, digests);

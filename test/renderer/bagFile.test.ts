@@ -226,3 +226,27 @@ test('a manifest that lists a file twice with different digests says nothing of 
     expect.objectContaining({ path: 'x/data/a.txt', fault: expect.stringContaining('lists it twice') }),
   );
 });
+
+test('the record of a pack that is named is as the archive wrote it, also where a default says the same', async () => {
+  const node = await openTestNode({ rendererFolder });
+  const { id } = await uploadNewPack(node, { title: 'Pack', keywords: [] }, { 'a.txt': 'a' });
+  const pack = entriesOf(Buffer.from(await (await node.fetch(`/api/packs/${id}/file`)).arrayBuffer()));
+  const without = pack.map((entry) =>
+    entry.name === `${id}/pack.json`
+      ? { ...entry, data: Buffer.from(entry.data.toString().replace(/"keywords": ?\[\],?/, '')) }
+      : entry,
+  );
+  const forged = withManifests(without);
+  expect(zipped(without).bytes.equals(zipped(pack).bytes)).toBe(false);
+  const { code, stdout } = await commandOn(forged);
+  expect([code, stdout]).toEqual([1, expect.stringContaining(`not ${id}`)]);
+  expect((await shown(forged)).wrong).toContain(`${id}/pack.json`);
+  // Under another name, nothing says which pack it should be.
+  const renamed = forged.map((entry) => ({ ...entry, name: entry.name.replace(id, 'mine') }));
+  const unnamed = await commandOn(renamed);
+  expect([unnamed.code, unnamed.stdout]).toEqual([
+    0,
+    expect.stringContaining(`record of ${id}, when what it leaves out is filled in`),
+  ]);
+  expect(await codeOf(pack)).toBe(0);
+});
