@@ -41,14 +41,24 @@ export function parseDer(bytes: Uint8Array): DerValue {
 
 function valueOf(block: BaseBlock): DerValue {
   const { idBlock, lenBlock, valueBlock, valueBeforeDecodeView: encoding } = block;
-  const parts = (valueBlock as { value?: unknown }).value;
-  return {
-    tagClass: CLASSES[idBlock.tagClass] ?? 'other',
-    tag: idBlock.tagNumber,
-    encoding,
-    content: encoding.subarray(idBlock.blockLength + lenBlock.blockLength),
-    parts: idBlock.isConstructed && Array.isArray(parts) ? (parts as BaseBlock[]).map(valueOf) : [],
-  };
+  const { value } = valueBlock as { value?: unknown };
+  const content = encoding.subarray(idBlock.blockLength + lenBlock.blockLength);
+  const parts = idBlock.isConstructed && Array.isArray(value) ? (value as BaseBlock[]).map(valueOf) : [];
+  requireLength(content, parts, block);
+  return { tagClass: CLASSES[idBlock.tagClass] ?? 'other', tag: idBlock.tagNumber, encoding, content, parts };
+}
+
+/** The library reads on where a length is too small or too large. Other programs do not. @throws DerError */
+function requireLength(
+  content: Uint8Array,
+  parts: readonly DerValue[],
+  { idBlock, lenBlock }: BaseBlock,
+): void {
+  // Some authorities write the end of a value instead of its length.
+  if (lenBlock.isIndefiniteForm) return;
+  const inParts = parts.reduce((sum, part) => sum + part.encoding.length, 0);
+  if (content.length !== lenBlock.length || (idBlock.isConstructed && inParts !== content.length))
+    throw new DerError('The length of a value is wrong.');
 }
 
 /** The universal tags that are read here. */

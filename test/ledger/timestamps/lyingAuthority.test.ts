@@ -179,3 +179,21 @@ test('no tag around what is signed can be another one', async () => {
       expect(() => verified(root), `${name} ${tag}`).toThrow(TimestampError);
     }
 });
+
+test('no length of a value can be another one', async () => {
+  const authority = await TimestampAuthority.open(EC_KEY);
+  await writeFile(join(authority.folder, 'text'), 'text');
+  await authority.openssl('ts', '-query', '-data', 'text', '-sha256', '-cert', '-out', 'text.tsq');
+  const reply = await authority.stamp(await readFile(join(authority.folder, 'text.tsq')));
+  const verified = (bytes: Uint8Array) => verifyTimestamp(bytes, Buffer.from('text'), nodeCrypto);
+  expect(verified(reply).signer).toContain('Authority');
+  // 0x30 0x82: a sequence whose length has two bytes.
+  for (let at = 0; at < reply.length - 4; at += 1) {
+    if (reply[at] !== 0x30 || reply[at + 1] !== 0x82) continue;
+    for (const by of [1, 255]) {
+      const altered = Buffer.from(reply);
+      altered[at + 3] = ((altered[at + 3] ?? 0) + by) % 256;
+      expect(() => verified(altered), `${at} by ${by}`).toThrow();
+    }
+  }
+});
