@@ -237,11 +237,13 @@ describe('a page that is served as the field serves pages', () => {
       '/page',
       answer(
         `<body><script>
-           fetch('/whole', { headers: { Range: 'bytes=0-' } })
-             .then((response) => response.text())
-             .then((whole) => document.body.append(whole))
-             .then(() => fetch('/put', { method: 'PUT' }))
-             .catch(() => document.body.append('refused'));
+           // Once all is parsed, so that what it appends is always behind the frames.
+           addEventListener('DOMContentLoaded', () =>
+             fetch('/whole', { headers: { Range: 'bytes=0-' } })
+               .then((response) => response.text())
+               .then((whole) => document.body.append(whole))
+               .then(() => fetch('/put', { method: 'PUT' }))
+               .catch(() => document.body.append('refused')));
          </script>
          <iframe sandbox="allow-scripts" src="/frame"></iframe>
          <iframe sandbox="allow-scripts" srcdoc="<script src='${web.url('/doc.js')}'></script>"></iframe>
