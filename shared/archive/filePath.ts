@@ -22,8 +22,11 @@ export function filePathFault(path: string): string | undefined {
  * see. Packs that exist may: they cannot change.
  */
 export function newPathFault(path: string): string | undefined {
-  const fault = filePathFault(path);
-  if (fault) return fault;
+  return filePathFault(path) ?? hiddenFault(path);
+}
+
+/** Says that a path has something that a reader does not see. */
+export function hiddenFault(path: string): string | undefined {
   const hidden = HIDDEN.exec(path)?.[0].codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
   return hidden && `A path must not contain the invisible character U+${hidden}. Rename the file without it.`;
 }

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { newPathConflicts, newPathFault, shownPath } from '../../../shared/archive/filePath.ts';
+import { hiddenFault, newPathConflicts, shownPath } from '../../../shared/archive/filePath.ts';
 import {
   type PackFile,
   type PackRecord,
@@ -67,7 +67,8 @@ export function packIdOf(digest: string): string {
 }
 
 /**
- * Checks the paths of a new pack by the rules for what somebody names now. A pack that exists elsewhere is taken as it is.
+ * Checks the paths of a new pack by the rules for what somebody names now, beyond those for any pack, which were checked
+ * with the record. A pack that exists elsewhere is taken as it is.
  *
  * @throws Problem 422 with a pointer to each such path
  */
@@ -76,7 +77,7 @@ export function requireNewPaths(
   pointerTo: (path: string) => string = (path) => jsonPointer(['files', paths.indexOf(path), 'path']),
 ): void {
   const errors = paths.flatMap((path) => {
-    const message = newPathFault(path);
+    const message = hiddenFault(path);
     return message === undefined
       ? []
       : [{ path: pointerTo(path), message: `${shownPath(path)}: ${message}` }];
