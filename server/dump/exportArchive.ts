@@ -16,6 +16,7 @@ import {
   manifestLine,
   TAG_MANIFEST_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
+import { confirmDamage } from '../fixity/audit.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { blobPath, databaseFile, syncFolder, temporaryFolder } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
@@ -174,7 +175,7 @@ async function* bagFiles(content: BagContent): AsyncGenerator<StreamedFile> {
       continue;
     }
     const bytes = blobBytes(database, sha256) ?? 0;
-    yield file(path, bytes, () => checked(blobChunks(store, { sha256, bytes }), sha256));
+    yield file(path, bytes, () => checkedBlob(store, { sha256, bytes }));
   }
   const info = infoText([
     ['External-Description', 'A complete Strongroom archive: its dump and all blobs'],
@@ -207,6 +208,16 @@ async function* blobChunks(
   const file = blobPath(store.folder, sha256);
   const isHere = await stat(file).catch(() => undefined);
   yield* isHere ? fileChunks(file) : store.blobs.read(sha256, { start: 0, end: bytes - 1 });
+}
+
+/** Yields a blob and hashes it. Damage is recorded before the export breaks off, so that its client can ask what it was. */
+async function* checkedBlob(store: Store, blob: { sha256: string; bytes: number }): AsyncGenerator<Buffer> {
+  try {
+    yield* checked(blobChunks(store, blob), blob.sha256);
+  } catch (error) {
+    await confirmDamage(store, [blob.sha256]);
+    throw error;
+  }
 }
 
 /** Yields bytes and hashes them. @throws ExportError if they cannot be read or their digest differs */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { MAX_LIST_LIMIT } from '../../../shared/limits.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { ExportError, saveWhole } from '../../dump/exportArchive.ts';
 import {
@@ -73,6 +74,17 @@ interface Written {
 /** The errors of an answer that ends before it is whole. */
 const BROKEN_OFF: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 
+const STOPPED = 'The node stopped the export';
+
+/** Says why an export broke off: the node records a blob that it finds missing or damaged. */
+async function whyBroken(node: NodeClient): Promise<string> {
+  const damages = await node.call('listDamages', { query: { limit: MAX_LIST_LIMIT } }).catch(() => undefined);
+  const damaged = damages?.items.find(({ restored_entry }) => restored_entry === null);
+  return damaged
+    ? `${STOPPED}: the blob ${damaged.sha256} is missing or damaged. Nothing was written. Run “strongroom audit”.`
+    : `${STOPPED}: a blob is in a copy that cannot be read, or the node was closed. Nothing was written. Run “strongroom audit”.`;
+}
+
 /** Saves the archive that the node sends. @throws ExportError */
 async function saveExport(node: NodeClient, file: string): Promise<Written> {
   const received = await node.download('readArchive');
@@ -84,9 +96,7 @@ async function saveExport(node: NodeClient, file: string): Promise<Written> {
   } catch (error) {
     // An error of the file that is written ends what is received, too.
     if (!BROKEN_OFF.has(errorCode(error))) throw error;
-    throw new ExportError(
-      'The node stopped the export: a blob is missing or damaged, or in a copy that cannot be read, or the node was closed. Nothing was written. Run “strongroom audit”.',
-    );
+    throw new ExportError(await whyBroken(node));
   }
   return { blobs: Number(blobs), bytes: Number(bytes) };
 }
