@@ -20,14 +20,13 @@ import { digestsOfPack, requirePack } from '../archive/packs/readPack.ts';
 import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/collectEvidence.ts';
 
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
-import { recordOfFinding } from '../findings/findings.ts';
+import { recordOfFinding } from '../findings/findingRows.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
 import { proveInclusionAsFile } from '../ledger/prove.ts';
 import { cosignedSizes, earliestTimestamps, entryAt } from '../store/sqlite/node/ledger.ts';
-import { guarded, whileReadable } from '../withholding/whileReadable.ts';
-import { type Reader, requireAllReadable } from '../withholding/withholding.ts';
+import { guarded, type Reader, requireAllReadable, whileReadable } from '../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../zip/writeZip.ts';
 import { CASE_PATHS, type CaseContents, caseContents, caseIndex, readmeText } from './caseContents.ts';
 import { readCase } from './cases.ts';

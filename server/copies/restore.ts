@@ -36,8 +36,7 @@ import {
   statePath,
 } from './copyPaths.ts';
 import { decryptTexts, identityIn, isKeyOf, readKey, saveIdentity } from './keys/copyKeys.ts';
-import { readLeftOut } from './leftOut.ts';
-import { coverageOf, readFileList, type SignedCoverage, UNREADABLE_LIST } from './signedList.ts';
+import { coverageOf, readFileList, readLeftOut, type SignedCoverage, UNREADABLE_LIST } from './signedList.ts';
 import { CopyError, type CopyTarget, InvalidCopyError } from './targets/target.ts';
 
 interface RestoreOptions {

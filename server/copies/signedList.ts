@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import {
   FILES,
@@ -11,10 +11,12 @@ import {
 } from '../../shared/proof/ledger/fileList.ts';
 import { ifValid, openCheckpoint } from '../../shared/proof/ledger/signedNote.ts';
 import { countOf } from '../../shared/values/counts.ts';
+import { isDigest } from '../../shared/values/digestPattern.ts';
+import { splitLines } from '../dump/dumpFile.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import type { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { readCopiedNote } from './claim.ts';
-import { CHECKPOINT, CLAIM, statePath } from './copyPaths.ts';
+import { CHECKPOINT, CLAIM, LEFT_OUT, statePath } from './copyPaths.ts';
 import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
 
 /** A list names its parts, a part its files: each is far smaller. */
@@ -183,4 +185,29 @@ export function coverageSentence(
     valid: `${countOf(uncovered.length, 'file')} in ${name} differ${uncovered.length === 1 ? 's' : ''} from the signed list`,
   }[list];
   return `${why}: no signature covers the sources, the rounds and the cases, so they may have been changed.`;
+}
+
+/** The objects that a copy says it does not have, because they are withheld, and the digest of the file that says so. */
+export interface LeftOut {
+  digests: ReadonlySet<string>;
+  sha256: string;
+}
+
+/** Reads which withheld objects a copy does not have; undefined if it does not say. Whether that is signed is not checked. */
+export async function readLeftOut(target: CopyTarget, signal?: AbortSignal): Promise<LeftOut | undefined> {
+  const stream = await target.read(LEFT_OUT, signal);
+  if (!stream) return undefined;
+  const hash = createHash('sha256');
+  async function* hashed() {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const digests = new Set<string>();
+  for await (const line of splitLines(hashed())) {
+    const text = line.toString('latin1');
+    if (isDigest(text)) digests.add(text);
+  }
+  return { digests, sha256: hash.digest('hex') };
 }

@@ -15,9 +15,8 @@ import { inParallel } from '../runtime/concurrency.ts';
 import { ExpectedFiles } from '../store/sqlite/node/copiedFiles.ts';
 import { CHECKPOINT, ENCRYPTED, encryptedDigest, LEFT_OUT, OBJECTS, objectPath } from './copyPaths.ts';
 import { isLeftBehind } from './leftFiles.ts';
-import { readLeftOut } from './leftOut.ts';
 import { assembleDump, folderForLargeFiles } from './restore.ts';
-import { type ReadList, readFileList, readListFile } from './signedList.ts';
+import { type ReadList, readFileList, readLeftOut, readListFile } from './signedList.ts';
 import { type CopyTarget, InvalidCopyError } from './targets/target.ts';
 
 /** What verifying a copy found. */

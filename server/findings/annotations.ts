@@ -4,13 +4,8 @@ import { databaseFile } from '../store/files.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../store/store.ts';
 import type { Reader } from '../withholding/withholding.ts';
-import {
-  countFindings,
-  type FindingSelection,
-  iterateSelected,
-  selectionOf,
-  withReadableQuote,
-} from './findings.ts';
+import { countFindings, type FindingSelection, iterateSelected } from './findingRows.ts';
+import { selectionOf, withReadableQuote } from './findings.ts';
 
 /** The addresses with which annotations name findings and their targets. */
 export interface AnnotationAddresses {

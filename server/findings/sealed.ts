@@ -30,17 +30,8 @@ import {
 } from '../store/sqlite/engine/queries.ts';
 import type { Store } from '../store/store.ts';
 import { OWNER, type Reader } from '../withholding/withholding.ts';
-import {
-  findingById,
-  findingDigest,
-  insertFinding,
-  recordOfFinding,
-  requireAddable,
-  selectionOf,
-  TARGET_NAME,
-  targetText,
-  unreadableQuote,
-} from './findings.ts';
+import { findingById, insertFinding, recordOfFinding, TARGET_NAME, targetText } from './findingRows.ts';
+import { findingDigest, requireAddable, selectionOf, unreadableQuote } from './findings.ts';
 import { type FindsPassages, withPlace } from './passageAnchors.ts';
 
 /*

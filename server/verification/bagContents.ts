@@ -5,9 +5,10 @@ import { Problem } from '../../shared/problems.ts';
 import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../shared/proof/bagProofs.ts';
 import { SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
+import { type BagSource, openPackFileBag } from './openBag.ts';
 import type { VerifyContext } from './plainFiles.ts';
 import { type Finding, finding, provenFinding } from './report.ts';
-import { type BagSource, openPackFileBag, verifyBag } from './verifyBag.ts';
+import { verifyBag } from './verifyBag.ts';
 import { bytesOf } from './verifyProofFile.ts';
 
 /** A pack file has at most 50 MiB of data, and its tag files. */

@@ -13,6 +13,7 @@ import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
+import type { BagSource, ZippedBag } from './openBag.ts';
 import {
   type ChecksumFile,
   type Expected,
@@ -29,7 +30,6 @@ import {
   type VerifyContext,
 } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
-import type { BagSource, ZippedBag } from './verifyBag.ts';
 import { FolderContents, walkFolder } from './walkFolder.ts';
 
 /** A dump is read in pieces of this size. */
@@ -330,7 +330,11 @@ async function openOtherBag(
 
 /** Loaded when needed: they include the schemas of records, which take longer to load than many files to hash. */
 async function bagModules() {
-  return { ...(await import('./verifyBag.ts')), ...(await import('./bagContents.ts')) };
+  return {
+    ...(await import('./openBag.ts')),
+    ...(await import('./verifyBag.ts')),
+    ...(await import('./bagContents.ts')),
+  };
 }
 
 /** Looks up payload files only: an archive stores neither the tag files of a pack nor files that prove themselves. */

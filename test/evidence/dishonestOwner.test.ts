@@ -27,8 +27,8 @@ import { requirePrograms } from '../support/requirements.ts';
 import { keyOf, MADE_AT, SigningOwner } from './signingOwner.ts';
 
 /*
- * Whoever has the key of a node can sign any evidence with it. What others sign in it, they cannot: that there are more of them
- * than there are, or that they say something else, is a forgery, whoever seals it.
+ * Whoever has the key of a node can sign any evidence with it, but not in the name of others. Evidence that counts one
+ * witness twice, or gives the words of another a second meaning, is a forgery, whoever has signed it.
  */
 
 afterAll(closeTimestampAuthorities);

@@ -25,7 +25,8 @@ import {
   statusDigest,
   studyDigest,
 } from '../../archive/recordedSubjects.ts';
-import { findingDigest, insertFinding, recordOfFinding, targetText } from '../../findings/findings.ts';
+import { insertFinding, recordOfFinding, targetText } from '../../findings/findingRows.ts';
+import { findingDigest } from '../../findings/findings.ts';
 import { commitmentTo, insertRevealed, insertSealed } from '../../findings/sealed.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { appendTiles } from '../../ledger/tree.ts';

@@ -5,8 +5,14 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { requireIntact } from '../../fixity/damages.ts';
 import { validateHeaderValue } from '../../runtime/nodeHttp.ts';
-import { type StillReadable, whileReadable } from '../../withholding/whileReadable.ts';
-import { OWNER, type Reader, reasonAmong, requireReadable } from '../../withholding/withholding.ts';
+import {
+  OWNER,
+  type Reader,
+  reasonAmong,
+  requireReadable,
+  type StillReadable,
+  whileReadable,
+} from '../../withholding/withholding.ts';
 import type { WrittenReply } from '../reply.ts';
 import {
   type ByteRange,
@@ -34,14 +40,11 @@ export async function storedBlobReply(
   reader: Reader,
 ): Promise<WrittenReply> {
   const require = () => requireReadable(store.read, blob.sha256, reader);
-  const stillReadable = whileReadable(store.read, require);
-  require();
-  // Bytes that are recorded as damaged are hashed again, which may take long.
-  await requireIntact(store, blob);
-  await stillReadable();
+  // Bytes that are recorded as damaged are hashed first, which may take long. They may be withheld meanwhile.
+  await requireIntact(store, blob).finally(require);
   const headers = { ...options.headers, ...withheldHeaders(store.read, [blob.sha256], reader) };
   const ready: PreparedBlob = prepareBlob({ blob, options: { ...options, headers } });
-  if (blob.bytes > SMALL_CHUNK_BYTES) ready.stillReadable = stillReadable;
+  if (blob.bytes > SMALL_CHUNK_BYTES) ready.stillReadable = whileReadable(store.read, require);
   return { write: (response) => sendStoredBlob(store, request, response, ready) };
 }
 

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import parseRange from 'range-parser';
 import { Problem } from '../../../shared/problems.ts';
 import type { PackFiles } from '../../archive/packs/file/writePackFile.ts';
-import { guarded, type StillReadable } from '../../withholding/whileReadable.ts';
+import { guarded, type StillReadable } from '../../withholding/withholding.ts';
 import { ChangedFileError } from '../../zip/writeZip.ts';
 import { isPrematureClose } from './exports.ts';
 
