@@ -14,12 +14,13 @@ import { isJoined } from '../store/sqlite/archive/sets.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import { deletePeerWord } from '../store/sqlite/node/peerOrigins.ts';
-import { absentAmong, absentObject, isAbsent } from '../store/sqlite/node/peers.ts';
+import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
   insertShowing,
   insertWithholding,
   isMarked,
+  isMarkedOrAbsent,
   isPack,
   isPage,
   isRetrievalWithObject,
@@ -68,7 +69,7 @@ export function requireReadable(read: ReadDatabase, sha256: string, reader: Read
 
 /** Returns why a reader may not read the bytes of a digest, or undefined. */
 export function unreadable(read: ReadDatabase, sha256: string, { owner }: Reader): Problem | undefined {
-  if (!isMarked(read, { sha256 })) return isAbsent(read, sha256) ? notHere(owner) : undefined;
+  if (!isMarkedOrAbsent(read, { sha256 })) return undefined;
   const release = releaseOf(read, sha256);
   if (release) {
     const { reason, at } = release;
@@ -80,9 +81,9 @@ export function unreadable(read: ReadDatabase, sha256: string, { owner }: Reader
       },
     );
   }
-  if (owner) return notReceived(read, sha256);
   const withholding = withholdingOf(read, sha256);
-  return withholding && withheld(withholding);
+  if (!withholding) return notHere(owner);
+  return owner ? notReceived(read, sha256) : withheld(withholding);
 }
 
 /** Bytes that a peer or a restored copy did not give, and that are shown again before they came from elsewhere. */

@@ -49,6 +49,13 @@ export const isMarked = hasRow<[values: { sha256: string }]>(
    UNION ALL SELECT 1 FROM releases WHERE sha256 = $sha256 LIMIT 1`,
 );
 
+/** The same, or whether nobody gave its bytes: one question before each read. */
+export const isMarkedOrAbsent = hasRow<[values: { sha256: string }]>(
+  `SELECT 1 FROM withheld_objects WHERE sha256 = $sha256
+   UNION ALL SELECT 1 FROM releases WHERE sha256 = $sha256
+   UNION ALL SELECT 1 FROM absent_objects WHERE sha256 = $sha256 LIMIT 1`,
+);
+
 /** Returns whether a withholding in force covers a digest. */
 export const isWithheld = hasRow<[sha256: string]>('SELECT 1 FROM withheld_objects WHERE sha256 = ?');
 
