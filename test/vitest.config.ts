@@ -25,8 +25,8 @@ export default defineConfig({
     isolate: false,
     setupFiles: ['test/support/restoreGlobals.ts'],
     // A slow or busy machine is not a failure, so nothing is measured by these. They end a test that waits in vain.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: EVENTUALLY_MS } },
     passWithNoTests: false,
     include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],

@@ -143,11 +143,18 @@ async function signedIn(node: TestNode): Promise<number> {
   return items.filter(({ type }) => type === 'observation.signed').length;
 }
 
-test('a peer fetches a change at the same moment; the event says whether bytes, text or blocks are the same, and both ledgers hold what it signed', async () => {
+/** A build with empty evidence files. */
+async function emptyRenderer(): Promise<string> {
   const rendererFolder = await temporaryFolder();
   await mkdir(join(rendererFolder, 'evidence'));
   for (const file of [EVIDENCE_SCRIPT, EVIDENCE_STYLE]) await writeFile(join(rendererFolder, file), '');
-  const pair = await twoNodes(10, { config: { rendererFolder } });
+  return rendererFolder;
+}
+
+const evidenceIn = (html: string) => JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
+
+test('a peer fetches a change at the same moment; the event says whether bytes, text or blocks are the same', async () => {
+  const pair = await twoNodes(10);
   const { asker, other, peer } = pair;
   const bytes = await change(pair, '<p>two', '<p>two');
   expect(await seenBy(asker, bytes)).toMatchObject({
@@ -176,33 +183,43 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   expect([await signedIn(asker.node), await signedIn(other.node)]).toEqual([4, 4]);
   await expectVerified(asker.node);
   await expectVerified(other.node);
+});
 
-  // The peer's ledger keeps the request: it fixed this node's result, and did not tell it.
-  const { nonce, salt } = recordOf(await dumpOf(asker), missing);
+test('the ledger of the peer keeps the request, which fixed the result of this node and did not tell it', async () => {
+  const pair = await twoNodes(10);
+  const { asker, other } = pair;
+  const event = await change(pair, '<p>two', 'blocked', 403);
+  await seenBy(asker, event);
+  const { nonce, salt } = recordOf(await dumpOf(asker), event);
   const theirs = (await dumpOf(other)).find(({ record }) => record?.nonce === nonce)?.record;
   expect(theirs).toMatchObject({ role: 'answered', event: null, salt: null, agreement: null });
-  expect(JSON.stringify(theirs)).not.toContain(sha256Of('<p>five'));
+  expect(JSON.stringify(theirs)).not.toContain(sha256Of('<p>two'));
   expect(readObservation(theirs?.request ?? '', REQUEST_HEADER).commitment).toBe(
-    commitmentOf(salt ?? '', sha256Of('<p>five'), nodeCrypto),
+    commitmentOf(salt ?? '', sha256Of('<p>two'), nodeCrypto),
   );
+});
 
-  // The evidence file checks it without a node, and so does an archive that is restored from a copy.
-  const folder = await temporaryFolder();
-  const [evidence, dump] = [join(folder, 'event.evidence.html'), join(folder, 'dump.jsonl')];
-  const html = await (await asker.node.fetch(`/api/events/${bytes}/evidence`)).text();
-  await writeFile(evidence, html);
-  expect(await runHere(['verify', evidence], undefined, { rendererFolder })).toMatchObject({
+test('an evidence file proves what a peer signed, without a node', async () => {
+  const rendererFolder = await emptyRenderer();
+  const pair = await twoNodes(10, { config: { rendererFolder } });
+  const { asker, peer } = pair;
+  const event = await change(pair, '<p>two', '<p>two');
+  await seenBy(asker, event);
+  const path = join(await temporaryFolder(), 'event.evidence.html');
+  const html = await (await asker.node.fetch(`/api/events/${event}/evidence`)).text();
+  await writeFile(path, html);
+  expect(await runHere(['verify', path], undefined, { rendererFolder })).toMatchObject({
     code: 0,
     stderr: '',
   });
+  const file = evidenceIn(html);
   for (const crypto of [nodeCrypto, browserCrypto])
-    expect(checkEvidence(JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? ''), crypto)).toContainEqual({
+    expect(checkEvidence(file, crypto)).toContainEqual({
       id: 'seen_by',
       state: 'holds',
       name: `${peer.name} signed that it got the same bytes from the same address.`,
       detail: expect.stringContaining(peer.key),
     });
-  const file = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
   expectNoForgeryIntact(file);
   const [proven] = file.seen_by ?? [];
   if (!proven) throw new Error('The evidence has no statement of a peer.');
@@ -217,11 +234,19 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   expect(checkSeenBy(proven, { ...file, recorded: { ...recorded, record } }, nodeCrypto)).toEqual([
     expect.objectContaining({ state: 'fails' }),
   ]);
-  await writeFile(
-    evidence,
-    html.replace('\\"agreement\\":\\"same_bytes\\"', '\\"agreement\\":\\"differs\\"'),
-  );
-  expect(await runHere(['verify', evidence], undefined, { rendererFolder })).toMatchObject({ code: 1 });
+  const changed = html.replace('\\"agreement\\":\\"same_bytes\\"', '\\"agreement\\":\\"differs\\"');
+  expect(changed).not.toBe(html);
+  await writeFile(path, changed);
+  expect(await runHere(['verify', path], undefined, { rendererFolder })).toMatchObject({ code: 1 });
+});
+
+test('what peers signed is in a dump, and in an archive that is restored from a copy', async () => {
+  const pair = await twoNodes(10);
+  const { asker } = pair;
+  const event = await change(pair, '<p>a<p>Fee: 10<p>c', '<p>a<p>Fee: 12<p>c<p>Advert');
+  await seenBy(asker, event);
+  const folder = await temporaryFolder();
+  const dump = join(folder, 'dump.jsonl');
   await writeFile(dump, await (await asker.node.fetch('/api/dump.jsonl')).text());
   expect(await runHere(['verify', dump])).toMatchObject({ code: 0, stderr: '' });
   const copy = ['copy', join(folder, 'copy'), '--data', dirname(asker.node.tokenFile)];
@@ -229,8 +254,8 @@ test('a peer fetches a change at the same moment; the event says whether bytes, 
   const restore = ['restore', join(folder, 'copy'), '--data', join(folder, 'new')];
   expect(await runHere(restore)).toMatchObject({ code: 0, stderr: '' });
   const restored = await openTestNode({ dataFolder: join(folder, 'new') });
-  const { seen_by } = (await (await restored.fetch(`/api/events/${differs}`)).json()) as EventDetails;
-  expect(seen_by).toEqual((await eventOf(asker, differs)).seen_by);
+  const { seen_by } = (await (await restored.fetch(`/api/events/${event}`)).json()) as EventDetails;
+  expect(seen_by).toEqual((await eventOf(asker, event)).seen_by);
   await expectVerified(restored);
 });
 

@@ -88,6 +88,7 @@ export async function serveNodeWith(
 
 /** Sends a signal and returns the exit code. */
 export async function end({ child }: ServedNode, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const ended = once(child, 'exit') as Promise<[number | null]>;
   child.kill(signal);
   return (await ended)[0];

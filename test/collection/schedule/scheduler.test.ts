@@ -33,17 +33,16 @@ async function checkedBetween(path: string, times: number, from: number, to: num
 
 /** Waits until every source shows this many checks and a due time in the future. */
 async function untilRecorded(times: number): Promise<void> {
-  for (;;) {
-    const { items } = await node.read<{ items: { recent_checks: unknown[]; next_check_at: string }[] }>(
-      '/manage/sources',
-    );
-    if (
-      items.every(
+  await expect
+    .poll(async () => {
+      const { items } = await node.read<{ items: { recent_checks: unknown[]; next_check_at: string }[] }>(
+        '/manage/sources',
+      );
+      return items.every(
         (item) => item.recent_checks.length >= times && Date.parse(item.next_check_at) > clock.now(),
-      )
-    )
-      return;
-  }
+      );
+    })
+    .toBe(true);
 }
 
 describe('on schedule', () => {
@@ -166,11 +165,11 @@ describe('closing', () => {
   test('responds to a request that waits for a round with the results so far', async () => {
     node = await openCollectingNode({ per_host_concurrency: 1 }, { clock });
     web.script('/stall', stall);
-    await node.watch(web.url('/stall'));
-    await node.watch(web.url('/page'));
-    const waiting = node.check();
+    const ids = [await node.watch(web.url('/page')), await node.watch(web.url('/stall'))].map(({ id }) => id);
+    const waiting = node.check(ids);
     await web.asked('/stall');
+    expect(web.requests('/page')).toHaveLength(1);
     await node.node.close();
-    expect(await waiting).toMatchObject({ checked: expect.any(Number) });
+    expect(await waiting).toMatchObject({ checked: 1 });
   });
 });

@@ -307,37 +307,34 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   },
 ];
 
-/** The settings of the form. The others are switches elsewhere, and on the pages Sharing, Alerts and Ledger. */
-export const formSchema = settingsSchema.omit({
+/** The settings that are switches elsewhere: on the pages Sharing, Alerts and Ledger, and beside the form. */
+const ELSEWHERE = {
   tls: true,
   repair_from_peers: true,
   smtp: true,
   timestamps_answered: true,
   collect_on_low_battery: true,
   collect_when_metered: true,
-});
+} as const;
+
+/** The settings of the form. */
+export const formSchema = settingsSchema.omit(ELSEWHERE);
+
+type FormSettings = Pick<Settings, keyof typeof formSchema.shape>;
 
 /** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
-export type Typed = Record<keyof typeof formSchema.shape, number | string>;
+export type Typed = Record<keyof FormSettings, number | string>;
 
-export function typedOf({
-  tls: _encryption,
-  repair_from_peers: _peers,
-  smtp: _mail,
-  timestamps_answered: _question,
-  collect_on_low_battery: _battery,
-  collect_when_metered: _metered,
-  ...settings
-}: Settings): Typed {
-  const { retry_delays_seconds, timestamp_authorities, witnesses, offload_after_days, keep_local_gb } =
-    settings;
+export function typedOf(settings: Settings): Typed {
+  const names = formSchema.keyof().options;
+  const shown = Object.fromEntries(names.map((name) => [name, settings[name]])) as FormSettings;
   return {
-    ...settings,
-    retry_delays_seconds: retry_delays_seconds.join(', '),
-    timestamp_authorities: timestamp_authorities.join(' '),
-    witnesses: witnesses.map(({ url, key }) => `${url} ${key}`).join(' '),
-    offload_after_days: offload_after_days ?? '',
-    keep_local_gb: keep_local_gb ?? '',
+    ...shown,
+    retry_delays_seconds: shown.retry_delays_seconds.join(', '),
+    timestamp_authorities: shown.timestamp_authorities.join(' '),
+    witnesses: shown.witnesses.map(({ url, key }) => `${url} ${key}`).join(' '),
+    offload_after_days: shown.offload_after_days ?? '',
+    keep_local_gb: shown.keep_local_gb ?? '',
   };
 }
 
