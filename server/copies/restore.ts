@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,7 +15,14 @@ import { readEncrypted } from '../findings/sealed.ts';
 import { markReadOnly } from '../ledger/appendEntry.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
 import { inParallel } from '../runtime/concurrency.ts';
-import { blobPath, syncFile, syncFileSystem, syncFolder, writeFileDurably } from '../store/files.ts';
+import {
+  blobPath,
+  fileChunks,
+  syncFile,
+  syncFileSystem,
+  syncFolder,
+  writeFileDurably,
+} from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { selectValue } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, counter, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
@@ -269,7 +276,6 @@ async function syncObjects(folder: string, read: ReadDatabase, missing: Readonly
 }
 
 const KIND = /^\{"kind":"([a-z_]+)"/;
-const READ_SIZE = 1_048_576;
 const WRITE_SIZE = 262_144;
 
 /** The records of a copy in the order of a dump. */
@@ -303,7 +309,6 @@ export async function assembleDump(
         file,
         handle: await open(file, 'w', 0o600),
         count: 0,
-        bytes: 0,
         pending: [],
         pendingBytes: 0,
       });
@@ -365,7 +370,6 @@ interface Part {
   file: string;
   handle: FileHandle;
   count: number;
-  bytes: number;
   pending: Buffer[];
   pendingBytes: number;
 }
@@ -374,7 +378,6 @@ async function flush(part: Part): Promise<void> {
   if (part.pendingBytes === 0) return;
   const bytes = Buffer.concat(part.pending);
   [part.pending, part.pendingBytes] = [[], 0];
-  part.bytes += bytes.length;
   await part.handle.appendFile(bytes);
 }
 
@@ -392,11 +395,9 @@ async function* dumpOf(header: Buffer, parts: ReadonlyMap<string, Part>): AsyncG
   const first = Buffer.concat([header, NEWLINE]);
   sha256.update(first);
   yield first;
-  for (const [kind, { file, count, bytes }] of parts) {
+  for (const [kind, { file, count }] of parts) {
     counts[kind] = count;
-    // A buffer for each of many small files would cost more than reading them.
-    const highWaterMark = Math.max(1, Math.min(READ_SIZE, bytes));
-    for await (const chunk of createReadStream(file, { highWaterMark }) as AsyncIterable<Buffer>) {
+    for await (const chunk of fileChunks(file)) {
       sha256.update(chunk);
       yield chunk;
     }

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
@@ -18,7 +18,7 @@ import {
 } from '../archive/packs/bag/tagFiles.ts';
 import { confirmDamage } from '../fixity/audit.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
-import { blobPath, databaseFile, syncFolder, temporaryFolder } from '../store/files.ts';
+import { blobPath, databaseFile, fileChunks, syncFolder, temporaryFolder } from '../store/files.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { blobBytes, iterateBlobRows } from '../store/sqlite/node/blobs.ts';
@@ -194,10 +194,6 @@ async function* bagFiles(content: BagContent): AsyncGenerator<StreamedFile> {
   yield tag(INFO_FILE, info);
   yield file(MANIFEST_FILE, manifest.bytes, () => fileChunks(files.manifest), true);
   yield tag(TAG_MANIFEST_FILE, tagManifest);
-}
-
-function fileChunks(file: string): AsyncIterable<Buffer> {
-  return createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
 }
 
 /** Reads a blob from its file or, if it is offloaded, from elsewhere. */

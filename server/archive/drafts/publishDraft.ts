@@ -8,6 +8,7 @@ import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { isMissing, isUnreadable, type StagedBlob } from '../../store/blobs/blobStore.ts';
+import { discardAll } from '../../store/blobs/staging.ts';
 import {
   type DraftFileRow,
   draftFiles,
@@ -115,7 +116,7 @@ async function stageContents(
   const outcomes = await Promise.allSettled(files.map((file) => atOnce(() => stageOne(file))));
   const failed = outcomes.find(({ status }) => status === 'rejected');
   if (!failed) return staged;
-  await Promise.all([...staged.values()].map((blob) => blob.discard()));
+  await discardAll(staged.values());
   throw (failed as PromiseRejectedResult).reason;
 }
 
@@ -246,7 +247,7 @@ async function publishPart(
       if (blob) staged.set(each.path, blob);
     }
   } catch (error) {
-    await Promise.all([...staged.values()].map((blob) => blob.discard()));
+    await discardAll(staged.values());
     throw error;
   }
   const files = planned.map(({ file, path, bytes, isPiece }): PackFile => {

@@ -6,6 +6,7 @@ import { isDamaged, recordChanged, storeWithRepair } from '../../fixity/damages.
 import { rehashBlobs } from '../../hashing/hashFiles.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
+import { discardAll } from '../../store/blobs/staging.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
@@ -30,6 +31,7 @@ import { insertPackRows } from './packRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
 
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';
+export { discardAll };
 
 /** A record as sent, parsed as strict JSON but not checked yet; or the record of a pack file, which was checked to read it. */
 type SentRecord = { record: unknown } | { checked: CheckedRecord };
@@ -115,7 +117,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     return text === undefined ? existing() : { id, created: true, text };
   } finally {
     // Does not affect blobs that were stored. The others were refused or were already in the archive.
-    await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
+    await discardAll(staged?.values() ?? []);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type NewFlag, type PackFile, type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
+import { type NewFlag, type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
 import { setOfPart } from '../../../shared/archive/set.ts';
 import type { RecordedDeposit } from '../../../shared/node/deposit.ts';
 import { foldedText } from '../../../shared/values/text.ts';
@@ -15,13 +15,13 @@ import {
   type FlagRow,
   insertFlag,
   insertPack,
-  insertPackFile,
+  insertPackFiles,
   insertPackRecord,
   packById,
   recordTexts,
 } from '../../store/sqlite/archive/packs.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { createBlobRowsIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { depositDigest, flagDigest } from '../recordedSubjects.ts';
 import type { CheckedRecord } from './checkRecord.ts';
@@ -54,16 +54,10 @@ export function insertPackRows(
     record_bytes: Buffer.byteLength(text),
   });
   insertPackRecord(database, seq, text);
-  insertFiles(database, seq, record.files, at);
+  createBlobRowsIfAbsent(database, at, record.files);
+  insertPackFiles(database, seq, record.files);
   if (record.replicates) countReplication(database, record.replicates.pack);
   indexPack(database, seq, digest, record);
-}
-
-function insertFiles(database: WriteDatabase, pack: number, files: readonly PackFile[], at: string): void {
-  for (const file of files) {
-    createBlobRowIfAbsent(database, { sha256: file.sha256, bytes: file.bytes, stored_at: at });
-    insertPackFile(database, pack, file);
-  }
 }
 
 /** Adds a pack to the full-text index and to the filters of lists. */

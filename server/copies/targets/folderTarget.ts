@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type BigIntStats, constants, createReadStream, createWriteStream } from 'node:fs';
+import { type BigIntStats, constants, createWriteStream } from 'node:fs';
 import { access, chmod, lstat, mkdir, opendir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,6 +10,7 @@ import { errorCode } from '../../../shared/values/errorCode.ts';
 import { untilAborted } from '../../runtime/concurrency.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import {
+  fileChunks,
   isMissing,
   isNoSpace,
   isUnreadable,
@@ -193,13 +194,8 @@ async function openIfPresent(file: string, range: Range | undefined): Promise<Re
     if (!ABSENT.has(errorCode(error))) throw error;
     return undefined;
   }
-  async function* chunks() {
-    yield* createReadStream(file, { highWaterMark: READ_SIZE, ...range }) as AsyncIterable<Buffer>;
-  }
-  return Readable.from(chunks(), { objectMode: false });
+  return Readable.from(fileChunks(file, range), { objectMode: false });
 }
-
-const READ_SIZE = 1_048_576;
 
 async function* listFiles(
   folder: string,

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { isMissing, isUnreadable } from '../../store/files.ts';
+import { fileChunks, isMissing, isUnreadable } from '../../store/files.ts';
 
 /** A stored object that must have this digest: a file, or what reads it. */
 export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint8Array> }) & {
@@ -170,8 +170,6 @@ export function asCopyProblem(error: unknown): unknown {
   return error instanceof CopyError ? new Problem('copy_failed', error.message, { cause: error }) : error;
 }
 
-const CHUNK = 1_048_576;
-
 /** Returns what an error of reading a stored object means for its copy. */
 function asSourceError(cause: unknown, sha256: string): Error {
   const isDamaged = cause instanceof Problem && cause.code === 'blob_damaged';
@@ -190,8 +188,7 @@ export async function* readVerified(payload: StoredPayload): AsyncGenerator<Uint
   const { sha256 } = payload;
   const hash = createHash('sha256');
   try {
-    const chunks =
-      'read' in payload ? payload.read() : createReadStream(payload.file, { highWaterMark: CHUNK });
+    const chunks = 'read' in payload ? payload.read() : fileChunks(payload.file);
     for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       yield chunk;

@@ -11,7 +11,7 @@ import {
   MEBIBYTE,
 } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { NewPack, StagedBlob } from '../../archive/packs/addPack.ts';
+import { discardAll, type NewPack, type StagedBlob } from '../../archive/packs/addPack.ts';
 import {
   type CheckedRecord,
   checkInThread,
@@ -140,7 +140,7 @@ class PackParts extends FormParts {
       if (this.failure !== undefined) throw this.failure;
       return { checked: await this.#checkRecord(this.#record as Uint8Array), staged: this.#staged };
     } catch (error) {
-      await Promise.all([...this.#staged.values(), ...this.#discarded].map((blob) => blob.discard()));
+      await discardAll([...this.#staged.values(), ...this.#discarded]);
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../shared/problems.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { blobPath, isMissing, isNoSpace, isUnreadable } from '../files.ts';
+import { blobPath, fileChunks, isMissing, isNoSpace, isUnreadable } from '../files.ts';
 
 /** The bytes `start` to `end`, both inclusive. */
 export interface Bounds {
@@ -82,7 +82,7 @@ export class OffloadedBlobs {
     const { file, release } = await this.#borrowSmall(sha256);
     try {
       if (file === undefined) yield* this.stream(sha256, bounds);
-      else yield* createReadStream(file, { highWaterMark: READ_SIZE, ...bounds }) as AsyncIterable<Buffer>;
+      else yield* fileChunks(file, bounds);
     } finally {
       release();
     }
@@ -138,8 +138,6 @@ export class OffloadedBlobs {
     }
   }
 }
-
-const READ_SIZE = 524_288;
 
 async function exists(file: string): Promise<boolean> {
   try {

@@ -1,6 +1,7 @@
 import { createHash, type Hash, hash } from 'node:crypto';
 import { type FileHandle, open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { yieldToEventLoop } from '../../runtime/background.ts';
 import { temporaryFolder } from '../files.ts';
 import type { BlobWrites, TemporaryFile } from './blobWrites.ts';
 
@@ -25,6 +26,19 @@ export interface StagedBlob {
 /** A staged blob in a file, which can be read before it is kept. */
 export interface StagedFile extends StagedBlob {
   readonly file: string;
+}
+
+/** How many blobs are discarded in one turn of the event loop. Each asks the database, and may remove files. */
+const DISCARDED_AT_ONCE = 100;
+
+/** Discards blobs. Those that were kept stay. */
+export async function discardAll(blobs: Iterable<StagedBlob>): Promise<void> {
+  const left = [...blobs];
+  for (;;) {
+    await Promise.all(left.splice(0, DISCARDED_AT_ONCE).map((blob) => blob.discard()));
+    if (left.length === 0) return;
+    await yieldToEventLoop();
+  }
 }
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;

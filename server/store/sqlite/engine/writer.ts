@@ -25,6 +25,14 @@ interface Stepped {
   reject: (error: unknown) => void;
 }
 
+/** How a change ended that is not committed yet. */
+interface Outcome {
+  /** Whether it failed and left nothing. */
+  isUndone: boolean;
+  /** Answers whoever asked for the change; called once the transaction is on stable storage. */
+  answer: () => void;
+}
+
 interface WriterOptions {
   /** Resolves when the next commit may be made; undefined if at once. */
   whenReady?: () => Promise<unknown> | undefined;
@@ -44,8 +52,8 @@ const BATCH_WAIT_MS = 20;
 const MAX_BATCH = 128;
 
 /**
- * Group commit. Changes that arrive together share one transaction, each in its own savepoint, so that the failure of
- * one change undoes only that change. Each is answered only once the transaction is on stable storage.
+ * Group commit. Changes that arrive together share one transaction, all but the first in savepoints of their own, so that
+ * the failure of one change undoes only that change. Each is answered only once the transaction is on stable storage.
  *
  * A commit with an unknown outcome (an I/O error during the sync) stops all writing until the node is restarted. SQLite's
  * recovery at the next opening then decides what became durable.
@@ -171,11 +179,14 @@ export class Writer {
     const begun: Waiting[] = [];
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
+    let isEmpty = true;
     try {
       this.#begin();
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         begun.push(next);
-        outcomes.push(this.#runInSavepoint(next));
+        const outcome: Outcome = isEmpty ? this.#runFirst(next) : this.#runInSavepoint(next);
+        outcomes.push(outcome.answer);
+        isEmpty &&= outcome.isUndone;
         if (performance.now() > until) break;
       }
       this.#runLastChanges();
@@ -243,24 +254,41 @@ export class Writer {
     }
   }
 
-  #runInSavepoint({ change, reservation, resolve, reject }: Waiting): () => void {
+  /**
+   * Runs a change in a transaction that has no other yet, which is begun again if it fails. Within a savepoint, SQLite
+   * would keep every page that it changes in memory, and walk through all of them at the end of each statement that has a
+   * trigger: 5,000 files of a pack then take seconds instead of a tenth of one.
+   */
+  #runFirst(waiting: Waiting): Outcome {
+    return this.#runOne(waiting, () => {
+      this.#run.rollBack();
+      this.#run.begin();
+    });
+  }
+
+  #runInSavepoint(waiting: Waiting): Outcome {
     this.#run.savepoint();
+    const outcome = this.#runOne(waiting, this.#run.undo);
+    this.#run.release();
+    return outcome;
+  }
+
+  #runOne({ change, reservation, resolve, reject }: Waiting, undo: () => void): Outcome {
     try {
       const result = change(this.#database);
-      this.#run.release();
-      return () => {
+      const answer = () => {
         try {
           reservation?.release();
         } finally {
           resolve(result);
         }
       };
+      return { isUndone: false, answer };
     } catch (error) {
       // A full disk or an I/O error ends the whole transaction, so all of its changes are refused.
       if (!this.#database.inTransaction || isStorageError(error)) throw error;
-      this.#run.undo();
-      this.#run.release();
-      return () => reject(error);
+      undo();
+      return { isUndone: true, answer: () => reject(error) };
     }
   }
 
@@ -268,7 +296,7 @@ export class Writer {
   #rollBack(error: unknown): unknown {
     if (this.#failure) return this.#failure;
     try {
-      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+      if (this.#database.inTransaction) this.#run.rollBack();
     } catch (cause) {
       this.#failure = storageFailed(cause);
     }
@@ -315,6 +343,7 @@ interface WriteOptions {
 interface TransactionStatements {
   begin: () => void;
   commit: () => void;
+  rollBack: () => void;
   savepoint: () => void;
   release: () => void;
   undo: () => void;
@@ -329,6 +358,7 @@ function prepareTransaction(database: WriteDatabase): TransactionStatements {
   return {
     begin: prepare('BEGIN IMMEDIATE'),
     commit: prepare('COMMIT'),
+    rollBack: prepare('ROLLBACK'),
     savepoint: prepare('SAVEPOINT change'),
     release: prepare('RELEASE change'),
     undo: prepare('ROLLBACK TO change'),

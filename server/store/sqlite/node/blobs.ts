@@ -22,6 +22,14 @@ export const createBlobRowIfAbsent = change<[blob: { sha256: string; bytes: numb
   'INSERT INTO blobs (sha256, bytes, stored_at) VALUES ($sha256, $bytes, $stored_at) ON CONFLICT DO NOTHING',
 );
 
+/** Creates the row of each of these blobs that has none. */
+export const createBlobRowsIfAbsent = change<
+  [at: string, blobs: readonly { sha256: string; bytes: number }[]]
+>(
+  `INSERT INTO blobs (sha256, bytes, stored_at)
+   SELECT value ->> 'sha256', value ->> 'bytes', ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+);
+
 /** Returns the size of a blob from its row, or undefined. */
 export const blobBytes = selectValue<number, [sha256: string]>('SELECT bytes FROM blobs WHERE sha256 = ?');
 
