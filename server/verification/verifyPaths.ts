@@ -57,6 +57,10 @@ const TIMESTAMP_FILE = /\.tsr$/i;
 /** A package of web captures. */
 const WACZ_FILE = /\.wacz$/i;
 
+/** The names of dumps and of checkpoints. */
+const DUMP_FILE = /\.jsonl$/i;
+const CHECKPOINT_FILE = /(?:^|[./\\])checkpoint$/i;
+
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
 
@@ -142,16 +146,20 @@ class Verifier {
       return zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     if (other !== undefined) return other;
     const head = await headOf(path);
+    const isCheckpoint = size < HEAD_BYTES && isCheckpointNote(head);
+    // Under the name of another format it could be intact as what it is not, such as a list of other files.
+    if (CHECKPOINT_FILE.test(path) && !isCheckpoint)
+      return 'its name is that of a checkpoint, and it is none';
+    const isNote = (isCheckpoint || isProofFile(head)) && !DUMP_FILE.test(path);
+    if (isNote || PROOF_FILE.test(path))
+      return one((await import('./verifyNotes.ts')).verifyNoteFile(path, key));
     if (isDump(head)) {
       this.#context.found(size);
       const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
       const { verifyDump } = await import('./verifyDump.ts');
       return one(verifyDump(path, withProgress(chunks, read), { key }));
     }
-    const isProof = PROOF_FILE.test(path) || isProofFile(head);
-    if (isProof || (size < HEAD_BYTES && isCheckpointNote(head)))
-      return one((await import('./verifyNotes.ts')).verifyNoteFile(path, key));
-    return undefined;
+    return DUMP_FILE.test(path) ? 'its name is that of a dump, and it is none' : undefined;
   }
 
   async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {

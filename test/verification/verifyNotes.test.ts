@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import type { Finding } from '../../server/verification/report.ts';
@@ -56,6 +56,48 @@ test('the line of a proof or a checkpoint says of which entry, how much of which
   const other = key.replace(/.=?$/, 'AAA=');
   for (const each of [file, checkpoint])
     expect((await runHere(['verify', each, '--key', other])).stdout).not.toContain(head);
+});
+
+test('what is named like a checkpoint, a dump or a proof is only ever intact as that', async () => {
+  const { file, proof, key } = await writtenProof();
+  const at = (name: string) => join(dirname(file), name);
+  const checkpoint = proof.slice(proof.indexOf('\n\n') + 2);
+  await writeFile(at('other'), 'other');
+  const list = `${createHash('sha256').update('other').digest('hex')}  other\n`;
+  await writeFile(at('proof.checkpoint.entry.json'), await readFile(at('x.entry.json')));
+  const forged = {
+    'list.checkpoint': list,
+    checkpoint: list,
+    'list.jsonl': list,
+    'note.jsonl': checkpoint,
+    'proof.jsonl': proof,
+    'proof.checkpoint': proof,
+    'list.tlog-proof': list,
+  };
+  for (const [name, text] of Object.entries(forged)) {
+    await writeFile(at(name), text);
+    const { code, found } = await verify(at(name), '--key', key);
+    expect([name, code, found.path, found.state]).toEqual([
+      name,
+      1,
+      at(name),
+      name.endsWith('.tlog-proof') ? 'changed' : 'unknown',
+    ]);
+  }
+  await writeFile(at('list.txt'), list);
+  expect((await verify(at('list.txt'))).code).toBe(0);
+});
+
+test('a dump under the name of a proof or a checkpoint is not intact', async () => {
+  const node = await openTestNode();
+  await uploadNewPack(node);
+  const text = async (path: string) => (await node.fetch(path)).text();
+  const key = (await text('/api/ledger/key')).trim();
+  const folder = await temporaryFolder();
+  for (const name of ['x.tlog-proof', 'x.checkpoint']) {
+    await writeFile(join(folder, name), await text('/api/dump.jsonl'));
+    expect([name, (await verify(join(folder, name), '--key', key)).code]).toEqual([name, 1]);
+  }
 });
 
 test('a checkpoint of no entries has one root only', async () => {
