@@ -1,6 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CLAIM } from '../../server/copies/copyPaths.ts';
 import type { Finding, Summary } from '../../server/verification/report.ts';
 import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
@@ -112,16 +113,23 @@ describe('strongroom verify (contract, section 6)', () => {
   });
 
   test('exits with 2 and one sentence after wrong usage', async () => {
+    await mkdir(join(folder, 'copy'));
+    await writeFile(join(folder, 'copy', CLAIM), '{}');
+    await writeFile(join(folder, 'sums'), `${sha256Of('')}  checkpoint\n`);
     const results = await Promise.all([
       verify(),
       verify('x', '--sums', 'nowhere'),
       verify('x', '--against', folder),
       verify('x', '--unknown'),
+      // A copy has a list of its own, and would be called intact without a look at what was named.
+      verify('copy', '--sums', 'sums'),
+      verify('copy', '--against', folder),
     ]);
     for (const { code, stdout, stderr } of results) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr.trim().split('\n')).toHaveLength(1);
     }
+    for (const { stderr } of results.slice(-2)) expect(stderr).toContain('A copy is verified by its own');
     expect((await verify('--help')).code).toBe(0);
   });
 });

@@ -69,8 +69,12 @@ export const verify: Command = {
   help: HELP,
   async run(args, config): Promise<ExitCode> {
     const { values, positionals: paths } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
-    if (paths.some(namesCopy))
+    if (paths.some(namesCopy)) {
+      // Else it would be called intact, and nothing would have been compared with what was named.
+      if (values.sums !== undefined || values.against !== undefined)
+        throw new UsageError('A copy is verified by its own records: leave out --sums and --against.');
       return (await import('../verifyCopyAt.ts')).verifyCopyAt(targetOf(paths), values);
+    }
     if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name the files to verify.');
     const tally = new Tally();
     const progress = openProgress(process.stderr);
