@@ -14,10 +14,9 @@ import { provenTlogProof } from '../../shared/proof/ledger/tlogProof.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
 import { headWords, shownPath } from '../../shared/proof/words.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
-import { orIfMissing } from '../store/files.ts';
 import { PROOF_FILE } from './plainFiles.ts';
 import { type Finding, finding, proofFinding, provenFinding } from './report.ts';
-import { bytesOf } from './verifyProofFile.ts';
+import { bytesBeside, bytesOf } from './verifyProofFile.ts';
 
 /** Much more than a proof, a ledger entry or a checkpoint with its cosignatures has. */
 const MAX_NOTE_BYTES = 1_048_576;
@@ -34,9 +33,7 @@ export async function verifyNoteFile(path: string, key: string | undefined): Pro
   if (!isProofFile(text) && !PROOF_FILE.test(path))
     return saying(lacking, checkpointFinding(path, text, key, rest));
   const entryFile = `${path.replace(PROOF_FILE, '')}.entry.json`;
-  const entry = (
-    await orIfMissing(bytesOf(createReadStream(entryFile), MAX_NOTE_BYTES), undefined)
-  )?.toString();
+  const entry = (await bytesBeside(entryFile, MAX_NOTE_BYTES))?.toString();
   if (entry === undefined)
     lacking.unshift(
       `The ledger entry that it proves is missing: put it beside it as ${shownPath(basename(entryFile))}.`,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { MAX_EVIDENCE_BYTES } from '../../shared/proof/evidence/verifyEvidence.ts';
@@ -34,13 +35,24 @@ export async function bytesOf(chunks: AsyncIterable<Uint8Array>, most: number): 
   return Buffer.concat(pieces);
 }
 
+/** Returns the bytes of a file beside another one; undefined if there is none, such as a pipe, or it has more. */
+export async function bytesBeside(path: string, most: number): Promise<Buffer | undefined> {
+  const isFile = (await orIfMissing(stat(path), undefined))?.isFile() === true;
+  return isFile ? bytesOf(createReadStream(path), most) : undefined;
+}
+
 const EXTENSION = /\.tsr$/i;
+/** Much more than a reply with its certificates has. */
+const MAX_REPLY_BYTES = 4_194_304;
+/** Any text can be stamped, but it is read into memory. */
+const MAX_STAMPED_BYTES = 1_073_741_824;
 
 /** Verifies the reply of a timestamp authority against the stamped text, which is beside it as `<name>.txt`. */
 export async function verifyTimestampFile(path: string): Promise<Finding> {
   const textFile = path.replace(EXTENSION, '.txt');
-  const reply = await readFile(path);
-  const text = await orIfMissing(readFile(textFile), undefined);
+  const reply = await bytesOf(createReadStream(path), MAX_REPLY_BYTES);
+  if (!reply) return finding(path, 'unknown', { detail: 'too large for a timestamp' });
+  const text = await bytesBeside(textFile, MAX_STAMPED_BYTES);
   const proven = provenTimestamp(reply, text, textFile, nodeCrypto);
   return provenFinding(path, proven, { sha256: hash('sha256', reply), against: basename(textFile) });
 }

@@ -1,4 +1,5 @@
-import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openChecksumFile, openReferenceArchive } from '../../server/verification/plainFiles.ts';
@@ -205,6 +206,26 @@ test('symbolic links are reported but not followed, and unreadable or special fi
   const said = await verdicts(['', 'nowhere']);
   expect(said.nowhere).toBe('missing');
   if (process.getuid?.() !== 0) expect(said.a).toBe('unknown');
+});
+
+test('a pipe or a device beside a timestamp or a proof is not read', async () => {
+  await write({ 'x.tsr': 'reply', 'x.tlog-proof': 'c2sp.org/tlog-proof@v1\nindex 0\n\n', 'y.tsr': 'reply' });
+  execFileSync('mkfifo', [join(folder, 'x.txt'), join(folder, 'x.entry.json')]);
+  await symlink('/dev/zero', join(folder, 'y.txt'));
+  expect(await verdicts([''])).toEqual({
+    'x.tsr': 'unknown',
+    'x.txt': 'unknown',
+    'x.tlog-proof': 'unknown',
+    'x.entry.json': 'unknown',
+    'y.tsr': 'unknown',
+    'y.txt': 'unknown',
+  });
+});
+
+test('a timestamp that is too large to be one is unknown, and the other files are verified', async () => {
+  await write({ 'x.tsr': '', 'x.txt': 'text', SHA256SUMS: lines({ 'x.txt': 'text' }).join('') });
+  await truncate(join(folder, 'x.tsr'), 2 ** 31);
+  expect(await verdicts([''])).toEqual({ 'x.tsr': 'unknown', 'x.txt': 'intact' });
 });
 
 test.each([
