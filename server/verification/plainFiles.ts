@@ -127,6 +127,13 @@ export async function expectedInFolder(list: ChecksumFile, folder: string): Prom
   return expectedFrom(list, root, () => true);
 }
 
+/** Returns the names in a list that lead out of a folder, so that they are no files of it. */
+export async function namesOutside(list: ChecksumFile, folder: string): Promise<string[]> {
+  const root = resolve(folder);
+  const listed = await expectedByList(list);
+  return [...listed].filter(([path]) => !isWithin(root, path)).map(([, { name }]) => name);
+}
+
 /** Returns all entries of a list, relative to its own folder or to the current one. */
 export async function expectedByList(list: ChecksumFile): Promise<Expected> {
   const beside = expectedFrom(list, dirname(resolve(list.file)), () => true);

@@ -21,6 +21,7 @@ import {
   expectedForFile,
   expectedInFolder,
   lookUp,
+  namesOutside,
   openChecksumFile,
   type PlainFile,
   PROOF_FILE,
@@ -179,6 +180,8 @@ class Verifier {
     yield* plainFindings(set.plainFiles(walkFolder(folder, () => findsProofs)), this.#context);
     yield set.others;
     if (list) yield* this.#listed(list, expected);
+    // Only a list in the folder says what belongs to it. One from elsewhere may be of more than this folder.
+    if (list && !this.#list) yield outsideOf(list, await namesOutside(list, folder));
     for (const { file, isListed } of set.proofFiles) {
       // What cannot be read is said when it is hashed.
       const isReadable = await access(file.path, constants.R_OK).then(
@@ -228,6 +231,13 @@ function faultsOf({ file, faults, contradicted }: ChecksumFile): Finding[] {
     ...contradicted.map((name) => `it names ${shownPath(name)} twice, with different digests`),
   ];
   return details.map((detail) => finding(file, 'unknown', { detail }));
+}
+
+function outsideOf({ file }: ChecksumFile, names: readonly string[]): Finding[] {
+  return names.map((name) => {
+    const detail = `it names ${shownPath(name)}, which is outside the folder: verify the list alone`;
+    return finding(file, 'unknown', { detail });
+  });
 }
 
 /** The synchronous calls take microseconds; the asynchronous ones take much longer. */

@@ -108,6 +108,25 @@ test('a list is resolved relative to its own folder, and a single file is found 
   expect(await verdicts(['elsewhere/a'], { list })).toEqual({ 'elsewhere/a': 'intact' });
 });
 
+test('what the list in a folder names outside of it is named, and a list from elsewhere may be of more', async () => {
+  await write({
+    'in/a': 'a',
+    b: 'b',
+    'in/SHA256SUMS': lines({ a: 'a', '../b': 'other', [join(folder, 'c')]: 'c' }).join(''),
+  });
+  expect(await findings('in')).toEqual([
+    expect.objectContaining({ path: join(folder, 'in/a'), state: 'intact' }),
+    expect.objectContaining({
+      state: 'unknown',
+      detail: expect.stringContaining('names ../b, which is outside'),
+    }),
+    expect.objectContaining({ state: 'unknown', detail: expect.stringContaining('/c, which is outside') }),
+  ]);
+  const list = await openChecksumFile(join(folder, 'in/SHA256SUMS'));
+  await rm(join(folder, 'in/SHA256SUMS'));
+  expect(await verdicts(['in'], { list })).toEqual({ 'in/a': 'intact' });
+});
+
 test('a folder is compared with its SHA256SUMS, and pack files and bags in it are verified by themselves', async () => {
   await write({
     listed: 'a',
