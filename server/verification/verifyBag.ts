@@ -3,7 +3,7 @@ import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
-import { unprovenInPack } from '../../shared/proof/bagProofs.ts';
+import { packIn, unprovenInPack } from '../../shared/proof/bagProofs.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import {
   type BagTags,
@@ -292,16 +292,22 @@ function* recordFindings(
       sha256,
       detail: 'it omits “files”, so no file can be checked against it',
     });
-  const isNamed = /^pk_[0-9a-f]{20}$/.test(source.folderName);
   const { id, writtenId } = record;
-  const isOther = isNamed && source.folderName !== writtenId;
+  const other = idsIn(source).find((named) => named !== writtenId);
   const left = id === writtenId ? '' : ', when what it leaves out is filled in';
-  const detail = isOther
-    ? `its fingerprint gives ${writtenId}, not ${source.folderName}`
-    : `record of ${id}${left}`;
-  yield about(isOther ? 'changed' : 'intact', { sha256, against: 'its fingerprint', detail });
+  const detail =
+    other === undefined ? `record of ${id}${left}` : `its fingerprint gives ${writtenId}, not ${other}`;
+  yield about(other === undefined ? 'intact' : 'changed', { sha256, against: 'its fingerprint', detail });
   if (payload.list === SET_FILE) yield listFinding(source, record, payload, digests);
   yield* payloadFindings(source, payload, digests);
+}
+
+/** The ids of packs by which a bag is named: its folder, and the pack file that it is in. */
+function idsIn({ path, folderName }: BagSource): string[] {
+  const ofFile = packIn(path.replaceAll('\\', '/'));
+  return [/^pk_[0-9a-f]{20}$/.test(folderName) ? folderName : undefined, ofFile].filter(
+    (id) => id !== undefined,
+  );
 }
 
 /** Compares the files of the payload with those of the record, and names those that it does not list. */

@@ -227,6 +227,32 @@ test('a manifest that lists a file twice with different digests says nothing of 
   );
 });
 
+test('a line of a manifest that the page cannot read could list a file that is missing', async () => {
+  const text = `${sha256Of('one')}  data/a.txt\n${sha256Of('two')}\tdata/b.txt\n`;
+  const entries: Entry[] = [
+    { name: 'x/bagit.txt', data: Buffer.from('BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n') },
+    { name: 'x/manifest-sha256.txt', data: Buffer.from(text) },
+    { name: 'x/data/a.txt', data: Buffer.from('one') },
+  ];
+  expect(await codeOf(entries)).toBe(1);
+  const { ofCase, wrong } = await shown(entries);
+  expect([ofCase, wrong]).toEqual([undefined, ['x/manifest-sha256.txt']]);
+});
+
+test('a pack file that is named by the id of another pack is not that pack', async () => {
+  const pack = bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0);
+  const onPage = async (name: string) => {
+    const found = (await verifyBagFile(new File([new Uint8Array(pack)], name), pages)) ?? [];
+    return found.filter(({ fault }) => fault !== null).map(({ path, fault }) => [path, fault]);
+  };
+  expect(await onPage(`${names.pack}.pack.zip`)).toEqual([]);
+  expect(await onPage('mine.pack.zip')).toEqual([]);
+  const other = 'pk_00000000000000000000';
+  expect(await onPage(`${other}.pack.zip`)).toEqual([
+    [`${names.pack}/pack.json`, `Its fingerprint gives ${names.pack}, not ${other}.`],
+  ]);
+});
+
 test('the record of a pack that is named is as the archive wrote it, also where a default says the same', async () => {
   const node = await openTestNode({ rendererFolder });
   const { id } = await uploadNewPack(node, { title: 'Pack', keywords: [] }, { 'a.txt': 'a' });

@@ -286,6 +286,18 @@ test('rewriting files, manifests and record together is detected by the folder n
   });
 });
 
+test('a pack file that is named by the id of another pack is changed, whatever its folder is called', async () => {
+  const other = 'pk_00000000000000000000.pack.zip';
+  const bare = buildZip(bareEntries({ 'notes.txt': 'a' }));
+  await write({ [other]: VALID_PACK_FILE, [`in/${other}`]: bare, 'x.pack.zip': bare });
+  const said = await verdicts([other, `in/${other}`, 'x.pack.zip']);
+  expect(said).toMatchObject({
+    [`${other}/pack.json`]: 'changed',
+    [`in/${other}/pack.json`]: 'changed',
+    'x.pack.zip/pack.json': 'intact',
+  });
+});
+
 test('manifests of every algorithm are checked', async () => {
   const wrong = manifestOf({ ...SAMPLE_FILES, 'notes.txt': 'other' }, 'sha512');
   await write({ 'x.pack.zip': buildZip(withTagManifest(tagFile('manifest-sha512.txt', wrong))) });

@@ -100,6 +100,8 @@ interface ZippedBag {
   byPath: ReadonlyMap<string, ZipEntry>;
   /** Whether the name of the file or of the folder says that it is a pack. */
   isNamedPack: boolean;
+  /** The ids of packs in these two names. */
+  ids: readonly string[];
 }
 
 async function openBag(file: File): Promise<ZippedBag | undefined> {
@@ -107,17 +109,22 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
   const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
   if (!entries || !manifest) return undefined;
   const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
-  const isNamedPack = PACK_ID.test(folder.replace(/\/$/, '')) || /\.pack\.zip$/i.test(file.name);
-  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), isNamedPack };
+  const name = folder.replace(/\/$/, '');
+  const ids = [PACK_ID.test(name) ? name : undefined, packIn(file.name)].filter((id) => id !== undefined);
+  const isNamedPack = ids.length > 0 || /\.pack\.zip$/i.test(file.name);
+  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), isNamedPack, ids };
 }
 
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
   const { folder, byPath } = bag;
   const expected = new Map<string, { sha256: string; list: string }>();
   const contradicted = new Set<string>();
+  const unread = new Map<string, string>();
   for (const list of [MANIFEST_FILE, TAG_MANIFEST_FILE]) {
     const entry = byPath.get(folder + list);
-    const lines = entry ? parseChecksums(await textIfIntact(entry)).entries : [];
+    const { entries: lines, faults } = parseChecksums(entry ? await textIfIntact(entry) : '');
+    const [line] = faults;
+    if (line !== undefined) unread.set(folder + list, `This page cannot read line ${line} of it.`);
     // No seal covers the manifest of the tag files, so it cannot say what the payload is.
     for (const { name, sha256 } of lines)
       if (name.startsWith('data/') === (list === MANIFEST_FILE)) {
@@ -132,8 +139,14 @@ async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]>
     if (contradicted.has(path)) result.fault ??= `${list} lists it twice, with different digests.`;
     results.push(result);
   }
+  // What such a line lists could be missing.
+  for (const [path, fault] of unread) {
+    let own = results.find((result) => result.path === path);
+    if (!own) results.push((own = await resultOf(byPath.get(path), { path, expected: null, list: null })));
+    own.fault ??= fault;
+  }
   const record = byPath.get(folder + RECORD_FILE);
-  if (record) await compareWithRecord(results, record, folder);
+  if (record) await compareWithRecord(results, record, bag);
   await addUnlisted(results, byPath, folder);
   await addStrangers(results, bag);
   return results;
@@ -295,11 +308,11 @@ async function resultOf(
   }
 }
 
-/** Compares the record's fingerprint with the name of the folder, and the files with the record. */
+/** Compares the record's fingerprint with the names of the folder and the file, and the files with the record. */
 async function compareWithRecord(
   results: PackedFileResult[],
   entry: ZipEntry,
-  folder: string,
+  { folder, ids }: ZippedBag,
 ): Promise<void> {
   const own = await resultOfRecord(results, entry);
   const { record, written } = (await readRecord(entry)) ?? {};
@@ -308,10 +321,9 @@ async function compareWithRecord(
     return;
   }
   const [id, writtenId] = [record, written].map((each) => `pk_${canonicalSha256(each).slice(0, 20)}`);
-  const name = folder.replace(/\/$/, '');
   // A record that leaves out what has a default is another text.
-  if (PACK_ID.test(name) && name !== writtenId)
-    own.fault ??= `Its fingerprint gives ${writtenId}, not ${name}.`;
+  const other = ids.find((named) => named !== writtenId);
+  if (other !== undefined) own.fault ??= `Its fingerprint gives ${writtenId}, not ${other}.`;
   else own.list = `its fingerprint, ${id}`;
   const listed = new Map(record.files.map(({ path, sha256 }) => [`${folder}data/${path}`, sha256]));
   for (const result of results) {
