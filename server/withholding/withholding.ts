@@ -310,9 +310,25 @@ export function whileReadable(read: ReadDatabase, requireReadable: StillReadable
   };
 }
 
+/**
+ * Makes something of bytes, which may take long. What was made of bytes that the reader may not read any more is not
+ * returned.
+ *
+ * @param requireReadable requires that the reader may read all bytes that it is made of
+ */
+export async function madeOfReadable<Made>(
+  requireReadable: () => void,
+  make: () => Promise<Made>,
+): Promise<Made> {
+  requireReadable();
+  const made = await make();
+  requireReadable();
+  return made;
+}
+
 /** Yields chunks for as long as they may be read. */
 export async function* guarded<Chunk>(
-  chunks: AsyncIterable<Chunk>,
+  chunks: AsyncIterable<Chunk> | Iterable<Chunk>,
   stillReadable: StillReadable,
 ): AsyncGenerator<Chunk, void> {
   for await (const chunk of chunks) {

@@ -1,16 +1,25 @@
 import { get } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import type { PageList } from '../../shared/collection/page.ts';
+import { imported } from '../collection/captures/support.ts';
+import { CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { release, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { newMarker } from '../simulate/markers.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet } from '../support/archive/sets.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { gzippedByRecord, response } from '../support/warcFiles.ts';
+import { HTML, titled } from './quotes.ts';
 import { builtInterface } from './support.ts';
 
 /* A download that is under way ends when its bytes are withheld: a slow one may take hours. */
 
-afterEach(closeTestNodes);
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
 
 const dice = new Dice(2_028);
 /** More than the buffers between a node and its reader take. */
@@ -32,10 +41,11 @@ function readAround(
   node: TestNode,
   path: string,
   meanwhile: () => Promise<void>,
+  headers: Record<string, string> = {},
 ): Promise<{ text: string; isWhole: boolean }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ text: string; isWhole: boolean }>();
-  const request = get(new URL(path, node.url), (answer) => {
-    expect(answer.statusCode).toBe(200);
+  const request = get(new URL(path, node.url), { headers }, (answer) => {
+    expect(answer.statusCode).toBe(headers.Range === undefined ? 200 : 206);
     const chunks: Buffer[] = [];
     answer.on('data', (chunk: Buffer) => void chunks.push(chunk));
     answer.once('data', () => {
@@ -58,10 +68,11 @@ async function expectBrokenOff(
   path: string,
   last: string,
   meanwhile: () => Promise<void>,
+  headers: Record<string, string> = {},
 ): Promise<void> {
-  const whole = await readAround(node, path, async () => {});
+  const whole = await readAround(node, path, async () => {}, headers);
   expect([whole.isWhole, whole.text.includes(last)]).toEqual([true, true]);
-  const { isWhole, text } = await readAround(node, path, meanwhile);
+  const { isWhole, text } = await readAround(node, path, meanwhile, headers);
   expect([isWhole, text.includes(last)]).toEqual([false, false]);
 }
 
@@ -104,6 +115,19 @@ test.each([
   await expectBrokenOff(node, `/api/blobs/${sha256}`, markers.at(-1) ?? '', () => hide(node, { sha256 }));
 });
 
+test('an object of which many small ranges are asked for', async () => {
+  const node = await openTestNode();
+  const { files, markers } = markedFiles();
+  const large = Buffer.concat(Object.values(files));
+  await uploadNewPack(node, {}, { large });
+  const sha256 = sha256Of(large);
+  const [count, bytes] = [60, large.length / 60];
+  const ranges = Array.from({ length: count }, (_, at) => `${at * bytes}-${(at + 1) * bytes - 1}`);
+  const hide = () => withhold(node, { sha256 });
+  const headers = { Range: `bytes=${ranges.join(', ')}` };
+  await expectBrokenOff(node, `/api/blobs/${sha256}`, markers.at(-1) ?? '', hide, headers);
+});
+
 test('the bag of a case', async () => {
   const node = await openTestNode({ rendererFolder: await builtInterface() });
   const { files, markers } = markedFiles();
@@ -114,6 +138,51 @@ test('the bag of a case', async () => {
   await expectBrokenOff(node, `/api/cases/${own}/bag`, markers.at(-1) ?? '', () =>
     withhold(node, { pack: id }),
   );
+});
+
+/** An object that stays as large when it is compressed, and ends with a marker. */
+async function importedObject(node: TestNode): Promise<{ marker: string; sha256: string }> {
+  const marker = newMarker(dice);
+  const noise = dice.bytes(1_000_000);
+  const megabytes = Array.from({ length: (FILES * FILE_BYTES) / noise.length }, () => noise);
+  const large = Buffer.concat([...megabytes, Buffer.from(marker)]);
+  const file = response(large, { uri: 'http://large.example/' });
+  await imported(new CollectingNode(node), gzippedByRecord([file]));
+  return { marker, sha256: sha256Of(large) };
+}
+
+test.each([
+  ['withheld', withhold],
+  ['released', (node: TestNode, { sha256 }: { sha256: string }) => release(node, sha256)],
+] as const)('a WARC file, at an object that is %s', async (_how, hide) => {
+  const node = await openTestNode();
+  const { marker, sha256 } = await importedObject(node);
+  await expectBrokenOff(node, '/api/warc', marker, () => hide(node, { sha256 }));
+});
+
+test('a WACZ package, at an object that is withheld', async () => {
+  const node = await openTestNode();
+  const { sha256 } = await importedObject(node);
+  const whole = await readAround(node, '/api/wacz', async () => {});
+  const { isWhole, text } = await readAround(node, '/api/wacz', () => withhold(node, { sha256 }));
+  expect([whole.isWhole, isWhole, text.length < whole.text.length]).toEqual([true, false, true]);
+});
+
+test('the text of a page in the list of a WACZ package, which comes last', async () => {
+  const [web, node, marker] = [await ScriptedWeb.open(), await openCollectingNode(), newMarker(dice)];
+  web.script('/', page(titled('A page', marker), HTML));
+  const { id } = await node.watch(web.url('/'), { capture: 'page' });
+  await node.check();
+  const { items } = await node.read<PageList>(`/archive/pages?source=${id}`);
+  await importedObject(node.node);
+  const packaged = (meanwhile: () => Promise<void>) => readAround(node.node, '/api/wacz', meanwhile);
+  const before = await packaged(async () => {});
+  const after = await packaged(() => withhold(node.node, { page: items[0]?.id }));
+  // The files with the archived bytes are compressed.
+  expect([before, after].map(({ isWhole, text }) => [isWhole, text.includes(marker)])).toEqual([
+    [true, true],
+    [true, false],
+  ]);
 });
 
 test('one that has nothing of what is withheld goes on', async () => {

@@ -304,7 +304,7 @@ async function stream(response: ServerResponse, body: FileBody): Promise<void> {
         const length = Math.min(chunkBytes, end - position + 1);
         const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), written]);
         if (bytesRead === 0) throw blobDamaged();
-        if (position > start) await body.stillReadable?.();
+        await body.stillReadable?.();
         written = write(response, buffer.subarray(0, bytesRead));
         [buffer, other] = [other, buffer];
         position += bytesRead;

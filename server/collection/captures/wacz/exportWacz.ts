@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WaczQuery } from '../../../../shared/collection/captures.ts';
 import { Problem } from '../../../../shared/problems.ts';
+import { isBlobDamageError } from '../../../fixity/audit.ts';
 import type { Checkpoints } from '../../../ledger/checkpoints.ts';
 import { openPackageKey } from '../../../ledger/nodeKey.ts';
 import { proveInclusionAsFile, readCheckpoint } from '../../../ledger/prove.ts';
@@ -22,7 +23,7 @@ import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../../../store/sqlite/engine/writeAheadLog.ts';
 import { entryAt, lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
-import type { Reader } from '../../../withholding/withholding.ts';
+import { areReadable, type Reader } from '../../../withholding/withholding.ts';
 import { type StreamedFile, streamedZip } from '../../../zip/writeZip.ts';
 import { provenRetrievals } from '../../record/coverRetrievals.ts';
 import { coalesce, type Exporter, selectExport } from '../warc/exportWarc.ts';
@@ -102,7 +103,7 @@ async function* payload(
   const blocks: string[] = [];
   yield large(`indexes/${INDEX_NAME}`, () => compressIndex(indexLines(database), blocks));
   yield large('indexes/index.idx', () => encoded(blocks));
-  yield large('pages/pages.jsonl', () => encoded(pagesFile(database)));
+  yield large('pages/pages.jsonl', () => encoded(pagesFile(store, database, selection.reader)));
   const size = lastEntry(database)?.seq ?? 0;
   if (size === 0) return;
   yield small('strongroom/checkpoint', await readCheckpoint({ read: database }, checkpoints));
@@ -122,9 +123,32 @@ async function* payload(
 /** Bounds the memory for the list of files. Further proofs can be had from the node. */
 const MAX_PROOFS = 10_000;
 
-function* pagesFile(database: ReadDatabase): Generator<string> {
+/** Yields the list of pages. A page whose text the reader may not read by then is listed without it. */
+async function* pagesFile(store: Store, database: ReadDatabase, reader: Reader): AsyncGenerator<string> {
   yield `${JSON.stringify({ format: 'json-pages-1.0', id: 'pages', title: 'All Pages', hasText: true })}\n`;
-  for (const line of pageLines(database)) yield `${line}\n`;
+  for (const { line, text: sha256 } of pageLines(database)) {
+    const text = sha256 === null ? undefined : await readableText(store, sha256, reader);
+    yield `${text === undefined ? line : JSON.stringify({ ...(JSON.parse(line) as object), text })}\n`;
+  }
+}
+
+async function readableText(store: Store, sha256: string, reader: Reader): Promise<string | undefined> {
+  const isReadable = () => areReadable(store.read, [sha256], reader);
+  const text = isReadable() ? await readText(store, sha256) : undefined;
+  return isReadable() ? text : undefined;
+}
+
+/** Returns the text of a page; undefined if it is missing or damaged, which the WARC file says. */
+async function readText({ blobs }: Pick<Store, 'blobs'>, sha256: string): Promise<string | undefined> {
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of blobs.read(sha256)) pieces.push(piece);
+  } catch (error) {
+    if (isBlobDamageError(error)) return undefined;
+    throw error;
+  }
+  const bytes = Buffer.concat(pieces);
+  return createHash('sha256').update(bytes).digest('hex') === sha256 ? bytes.toString() : undefined;
 }
 
 /**

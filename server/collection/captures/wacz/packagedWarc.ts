@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { isBlobDamageError } from '../../../fixity/audit.ts';
 import { pageById } from '../../../store/sqlite/collection/pages.ts';
 import { batchOf, type RetrievalBatch } from '../../../store/sqlite/collection/retrievalBatches.ts';
 import {
@@ -14,7 +13,7 @@ import {
 } from '../../../store/sqlite/collection/warcRows.ts';
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
-import { areReadable, type Reader } from '../../../withholding/withholding.ts';
+import type { Reader } from '../../../withholding/withholding.ts';
 import { headerOf } from '../../fetch/httpMessage.ts';
 import { type NewWarcRecord, serialize } from '../warc/exportRecords.ts';
 import { type Exporter, recordsOfExport, type selectExport } from '../warc/exportWarc.ts';
@@ -30,7 +29,7 @@ export async function* packagedWarc(
   selection: Omit<ReturnType<typeof selectExport>, 'name'> & { reader: Reader },
 ): AsyncGenerator<Uint8Array> {
   const details = { ...selection, filename: WARC_NAME };
-  const notes = new Notes(store, database, selection.reader);
+  const notes = new Notes(database);
   let offset = 0;
   for await (const { record, row } of recordsOfExport(store, database, exporter, details)) {
     const sha256 = createHash('sha256');
@@ -47,9 +46,7 @@ export async function* packagedWarc(
 }
 
 class Notes {
-  readonly #store: Store;
   readonly #database: ReadDatabase;
-  readonly #reader: Reader;
   /** The last record of an answer. The request that it answers may follow. */
   #last: PlacedRecord | undefined;
   #row: number | undefined;
@@ -57,10 +54,8 @@ class Notes {
   /** The last page capture that was added: three things are kept of each. */
   #page: string | undefined;
 
-  constructor(store: Store, database: ReadDatabase, reader: Reader) {
-    this.#store = store;
+  constructor(database: ReadDatabase) {
     this.#database = database;
-    this.#reader = reader;
   }
 
   async add(placed: PlacedRecord, row: WarcRow | null): Promise<void> {
@@ -76,7 +71,7 @@ class Notes {
     this.#row = row.id;
     this.#addRow(row);
     // What the page showed has no status. Its parts have one, or an error.
-    if (capture?.startsWith('pg_') && row.status === null && row.error === null) await this.#addPage(capture);
+    if (capture?.startsWith('pg_') && row.status === null && row.error === null) this.#addPage(capture);
   }
 
   async end(): Promise<void> {
@@ -100,33 +95,17 @@ class Notes {
   /** A document that was not drawn. If it was, its page capture takes its place. */
   #addDocument({ fields, date }: NewWarcRecord, { id }: WarcRow): void {
     const page = { id: `retrieval-${id}`, url: fields['WARC-Target-URI'], ts: date };
-    setPageLine(this.#database, id, JSON.stringify(page));
+    setPageLine(this.#database, id, JSON.stringify(page), null);
   }
 
-  async #addPage(id: string): Promise<void> {
+  #addPage(id: string): void {
     const page = this.#page === id ? undefined : pageById(this.#database, id);
     this.#page = id;
     if (!page) return;
     const { url, title, started_at: ts, ledger_entry, retrieval } = page;
-    // A page whose text the reader may not read is listed without it.
-    const isShown = areReadable(this.#store.read, [page.text], this.#reader);
-    const text = isShown ? await readText(this.#store, page.text) : undefined;
-    setPageLine(this.#database, retrieval, JSON.stringify({ id, url, ts, title, text }));
+    setPageLine(this.#database, retrieval, JSON.stringify({ id, url, ts, title }), page.text);
     addEntries(this.#database, [ledger_entry]);
   }
-}
-
-/** Returns the text of a page; undefined if it is missing or damaged, which the WARC file says. */
-async function readText({ blobs }: Pick<Store, 'blobs'>, sha256: string): Promise<string | undefined> {
-  const pieces: Uint8Array[] = [];
-  try {
-    for await (const piece of blobs.read(sha256)) pieces.push(piece);
-  } catch (error) {
-    if (isBlobDamageError(error)) return undefined;
-    throw error;
-  }
-  const bytes = Buffer.concat(pieces);
-  return createHash('sha256').update(bytes).digest('hex') === sha256 ? bytes.toString() : undefined;
 }
 
 const PAGE_TYPES: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);

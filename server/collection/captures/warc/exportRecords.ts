@@ -18,7 +18,13 @@ import {
 import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../../store/store.ts';
-import { type Reader, unreadable } from '../../../withholding/withholding.ts';
+import {
+  guarded,
+  type Reader,
+  requireReadable,
+  unreadable,
+  whileReadable,
+} from '../../../withholding/withholding.ts';
 
 const SAME_PAYLOAD = 'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest';
 const NOT_MODIFIED = 'http://netpreserve.org/warc/1.1/revisit/server-not-modified';
@@ -132,11 +138,11 @@ async function responseRecord(
   row: WarcRow,
   sha256: string,
 ): Promise<NewWarcRecord | undefined> {
-  const { store, database, onDamaged } = source;
+  const { database, onDamaged } = source;
   // A capture without an HTTP head is written as a resource: the bytes alone.
   const isResource = row.status === null;
   const headOf = (bytes: number) => (isResource ? Buffer.alloc(0) : responseHead(row, bytes));
-  const stored = await readStoredBody(store, database, sha256, headOf);
+  const stored = await readStoredBody(source, sha256, headOf);
   if (!stored) {
     onDamaged(sha256);
     return undefined;
@@ -316,14 +322,13 @@ async function requestBlock(
   row: WarcRow,
 ): Promise<Pick<NewWarcRecord, 'head' | 'body' | 'blockDigest'> | undefined> {
   if (row.request === null) return undefined;
-  const { store, database, onDamaged } = source;
   const { method, headers, body } = row.request;
   const { pathname, search } = new URL(row.final_url);
   const lines = headers.map(([name, value]) => `${name}: ${value ?? HIDDEN_VALUE}`);
   const head = block(`${method} ${pathname}${search} HTTP/1.1`, lines);
   if (!body || !isShown(source, body.sha256)) return { head };
-  const stored = await readStoredBody(store, database, body.sha256, () => head);
-  if (!stored) onDamaged(body.sha256);
+  const stored = await readStoredBody(source, body.sha256, () => head);
+  if (!stored) source.onDamaged(body.sha256);
   return stored ?? { head };
 }
 
@@ -340,7 +345,8 @@ function block(first: string, lines: readonly string[]): Buffer {
 /** The verified bytes of an object. */
 interface StoredBody {
   bytes: number;
-  chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** @throws Problem `withheld`, `released` as soon as the reader may not read them any more: a record cannot end early */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 /** Objects up to this size are kept in memory between hashing and writing; larger ones are read twice. */
@@ -353,13 +359,13 @@ const HELD_BYTES = 1_048_576;
  * @returns undefined if the bytes are missing, unreadable or no longer match the digest.
  */
 async function readStoredBody(
-  { blobs }: Pick<Store, 'blobs'>,
-  database: ReadDatabase,
+  { store: { blobs, read: current }, database, reader }: WarcSource,
   sha256: string,
   headOf: (bytes: number) => Buffer,
 ): Promise<{ body: StoredBody; head: Buffer; blockDigest: string } | undefined> {
   const bytes = blobBytes(database, sha256);
   if (bytes === undefined) return undefined;
+  const stillReadable = whileReadable(current, () => requireReadable(current, sha256, reader));
   const read = () => blobs.read(sha256);
   const head = headOf(bytes);
   const [payload, block] = [createHash('sha256'), createHash('sha256').update(head)];
@@ -375,7 +381,7 @@ async function readStoredBody(
     throw error;
   }
   if (payload.digest('hex') !== sha256) return undefined;
-  const body = { bytes, chunks: () => (bytes <= HELD_BYTES ? held : read()) };
+  const body = { bytes, chunks: () => guarded(bytes <= HELD_BYTES ? held : read(), stillReadable) };
   return { body, head, blockDigest: block.digest('hex') };
 }
 

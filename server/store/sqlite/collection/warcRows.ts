@@ -122,7 +122,7 @@ export const writtenObject = selectOne<WrittenObject, [sha256: string]>(
 export function createPackageTables(database: ReadDatabase): void {
   database.exec(
     `CREATE TEMP TABLE package_index (line TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-     CREATE TEMP TABLE package_pages (retrieval INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
+     CREATE TEMP TABLE package_pages (retrieval INTEGER PRIMARY KEY, line TEXT NOT NULL, text TEXT) STRICT;
      CREATE TEMP TABLE package_retrievals (id INTEGER PRIMARY KEY) STRICT;
      CREATE TEMP TABLE package_entries (seq INTEGER PRIMARY KEY) STRICT`,
   );
@@ -132,9 +132,9 @@ export const addIndexLine = changeTemporary<[line: string]>(
   'INSERT OR IGNORE INTO temp.package_index (line) VALUES (?)',
 );
 
-/** Adds the page whose document a retrieval brought, or replaces what was known of it. */
-export const setPageLine = changeTemporary<[retrieval: number, line: string]>(
-  'INSERT OR REPLACE INTO temp.package_pages (retrieval, line) VALUES (?, ?)',
+/** Adds the page whose document a retrieval brought, or replaces what was known of it. `text` is the digest of its text. */
+export const setPageLine = changeTemporary<[retrieval: number, line: string, text: string | null]>(
+  'INSERT OR REPLACE INTO temp.package_pages (retrieval, line, text) VALUES (?, ?, ?)',
 );
 
 export const addRetrieval = changeTemporary<[id: number]>(
@@ -166,12 +166,18 @@ const indexLinesAfter = selectValues<string, [line: string]>(
   `SELECT line FROM temp.package_index WHERE line > ? ORDER BY line LIMIT ${LINES_AT_ONCE}`,
 );
 
-export function* pageLines(database: ReadDatabase): Generator<string> {
-  for (const { line } of inOrder(database, pageLinesAfter)) yield line;
+export function* pageLines(database: ReadDatabase): Generator<PageLine> {
+  yield* inOrder(database, pageLinesAfter);
 }
 
-const pageLinesAfter = selectAll<{ n: number; line: string }, [retrieval: number]>(
-  `SELECT retrieval AS n, line FROM temp.package_pages WHERE retrieval > ? ORDER BY retrieval LIMIT ${LINES_AT_ONCE}`,
+interface PageLine {
+  n: number;
+  line: string;
+  text: string | null;
+}
+
+const pageLinesAfter = selectAll<PageLine, [retrieval: number]>(
+  `SELECT retrieval AS n, line, text FROM temp.package_pages WHERE retrieval > ? ORDER BY retrieval LIMIT ${LINES_AT_ONCE}`,
 );
 
 /** Iterates over the ids of the retrievals, in order. */
