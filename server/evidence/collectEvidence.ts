@@ -39,7 +39,13 @@ import {
 } from '../store/sqlite/node/ledger.ts';
 import { observationsOfEvent } from '../store/sqlite/node/peers.ts';
 import type { Store } from '../store/store.ts';
-import { type Reader, requireReadable, unreadable } from '../withholding/withholding.ts';
+import {
+  areReadable,
+  type Reader,
+  requireAllReadable,
+  requireReadable,
+  unreadable,
+} from '../withholding/withholding.ts';
 import { signEvidence } from './evidenceParts.ts';
 
 export interface EvidenceServices {
@@ -55,7 +61,25 @@ export async function eventEvidence(
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
-  return signEvidence(await collectEventEvidence(services, id, reader), services.checkpoints);
+  return signReadable(services, () => collectEventEvidence(services, id, reader), reader);
+}
+
+/** Signs what is collected. It is collected anew if the reader may not read some of its bytes any more: a diff may take long. */
+async function signReadable(
+  { store, checkpoints }: Pick<EvidenceServices, 'store' | 'checkpoints'>,
+  collect: () => Promise<Omit<Evidence, 'seal'>>,
+  reader: Reader,
+): Promise<Evidence> {
+  for (;;) {
+    const evidence = await collect();
+    const signed = await signEvidence(evidence, checkpoints);
+    if (areReadable(store.read, quotedIn(evidence), reader)) return signed;
+  }
+}
+
+/** Returns the digests of the files whose bytes an evidence file has, or says something about. */
+function quotedIn({ files, diff }: Pick<Evidence, 'files' | 'diff'>): string[] {
+  return files.filter(({ content }) => content !== null || diff !== null).map(({ sha256 }) => sha256);
 }
 
 /** @throws Problem `not_found` */
@@ -191,7 +215,7 @@ export async function packEvidence(
   id: string,
   reader: Reader,
 ): Promise<Evidence> {
-  return signEvidence(await collectPackEvidence(services, id, reader), services.checkpoints);
+  return signReadable(services, () => collectPackEvidence(services, id, reader), reader);
 }
 
 /** Like `packEvidence`, without the seal. */
@@ -278,9 +302,10 @@ export async function findingEvidence(
   };
   if (!services.seen.has(id)) await requireSeen(services, evidence, passage);
   services.seen.add(id);
+  const signed = await signEvidence(evidence, checkpoints);
   // The bytes may have been withheld meanwhile.
-  requireReadable(store.read, sha256, reader);
-  return signEvidence(evidence, checkpoints);
+  requireAllReadable(store.read, [sha256, ...quotedIn(evidence)], reader);
+  return signed;
 }
 
 /** A quotation of older versions, and one that was handed in, was not placed when it was recorded. */

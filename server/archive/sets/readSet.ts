@@ -13,7 +13,7 @@ import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/s
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
-import { OWNER, type Reader, requireReadable } from '../../withholding/withholding.ts';
+import { madeOfReadable, OWNER, type Reader, requireReadable } from '../../withholding/withholding.ts';
 import { removeFromSubjects } from '../packs/packRows.ts';
 import { requirePack } from '../packs/readPack.ts';
 import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
@@ -162,8 +162,10 @@ export async function findSet(
   if (pack.files !== 1) return undefined;
   const [file] = filesOfPack(store.read, pack.ledger_entry);
   if (file?.path !== SET_FILE) return undefined;
-  requireReadable(store.read, file.sha256, reader);
-  const index = await readSetFile(store, file);
+  const index = await madeOfReadable(
+    () => requireReadable(store.read, file.sha256, reader),
+    () => readSetFile(store, file),
+  );
   if (!(index instanceof SetIndex)) return undefined;
   await recordSetIfComplete(store, pack, index);
   return { pack, file: file.sha256, index };

@@ -6,7 +6,7 @@ import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import type { Reader } from '../../withholding/withholding.ts';
+import { type Reader, unreadable } from '../../withholding/withholding.ts';
 import { recordChecks, verifyPack } from '../packs/comparePacks.ts';
 import { findSet, type OpenedSet } from './readSet.ts';
 
@@ -28,6 +28,8 @@ export async function verifyWithParts(store: Store, id: string, reader: Reader):
   const set = own.ok ? await findReadableSet(store, id, reader) : undefined;
   if (!set) return own;
   const checks = [...own.checks, ...(await checksOfParts(store, set)), ...(await checksOfFiles(store, set))];
+  // Hashing may take hours, and the list may have been withheld meanwhile.
+  if (unreadable(store.read, set.file, reader)) return own;
   return { ...own, ok: checks.every(({ ok }) => ok), checks };
 }
 

@@ -14,7 +14,7 @@ import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { expressionOf, type SearchTerms, textSearchTerms } from '../../store/sqlite/engine/search.ts';
 import { withholdingOf } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { type Reader, requireReadable, unreadable } from '../../withholding/withholding.ts';
+import { madeOfReadable, type Reader, requireReadable, unreadable } from '../../withholding/withholding.ts';
 import { requireObject } from '../timeline/objects.ts';
 import type { Texts } from './derived.ts';
 import { characterStart, MAX_SEARCHED_CHARACTERS } from './limits.ts';
@@ -33,7 +33,13 @@ export async function readObjectText(
   reader: Reader,
 ): Promise<string> {
   requireObject(read, sha256);
-  requireReadable(read, sha256, reader);
+  return madeOfReadable(
+    () => requireReadable(read, sha256, reader),
+    () => objectText(texts, sha256),
+  );
+}
+
+async function objectText(texts: Texts, sha256: string): Promise<string> {
   const { content, outcome, detail, objects, tool, tool_version, made_at } = await texts.textOf(sha256);
   if (content === null)
     throw new Problem('not_derivable', `This object has no readable text. ${detail ?? ''}`.trimEnd(), {

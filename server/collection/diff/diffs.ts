@@ -16,7 +16,7 @@ import {
 import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/timeline/events.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
+import { madeOfReadable, OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
 import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES, REASONS } from '../derived/limits.ts';
 import {
   type DeriveOptions,
@@ -65,11 +65,10 @@ export class Diffs {
    */
   async diffOf(id: string, reader: Reader): Promise<Diff> {
     const event = this.#requireComparable(id);
-    requireAllReadable(this.#store.read, digestsOf(event), reader);
-    const stored = derivedDocument(this.#store.read, 'diff', String(event.id));
-    const version = versionWith(event.rules_digest);
-    const isCurrent = stored?.tool === DIFF_TOOL.name && stored.tool_version === version;
-    const { content, made_at } = stored && isCurrent ? stored : await this.#makeOnce(event);
+    const { content, made_at } = await madeOfReadable(
+      () => requireAllReadable(this.#store.read, digestsOf(event), reader),
+      async () => this.#currentDiff(event) ?? this.#makeOnce(event),
+    );
     if (content === null) throw new Error('A stored diff has no content.');
     return this.#toDiff(event, made_at, decompressContent<Comparison>(content));
   }
@@ -94,10 +93,8 @@ export class Diffs {
   async comparisonOf(id: number): Promise<Comparison | undefined> {
     const event = comparableEvent(this.#store.read, id);
     if (!event) return undefined;
-    const stored = derivedDocument(this.#store.read, 'diff', String(id));
-    const isCurrent =
-      stored?.tool === DIFF_TOOL.name && stored.tool_version === versionWith(event.rules_digest);
-    if (!isCurrent) return this.#comparison(event);
+    const stored = this.#currentDiff(event);
+    if (!stored) return this.#comparison(event);
     return stored.content === null ? undefined : decompressContent<Comparison>(stored.content);
   }
 
@@ -133,6 +130,13 @@ export class Diffs {
     }
     await write((database) => putEventSummary(database, summaryOf(event, summary), digestsOf(event)));
     return true;
+  }
+
+  /** The stored diff of an event, if the current tool made it with the current rules of its source. */
+  #currentDiff({ id, rules_digest }: ComparableEvent): DerivedDocumentRow | undefined {
+    const stored = derivedDocument(this.#store.read, 'diff', String(id));
+    const isCurrent = stored?.tool === DIFF_TOOL.name && stored.tool_version === versionWith(rules_digest);
+    return isCurrent ? stored : undefined;
   }
 
   /** @throws Problem `not_found`, `nothing_to_compare` if the event does not have two versions. */

@@ -20,7 +20,7 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
+import { madeOfReadable, OWNER, type Reader, requireAllReadable } from '../../withholding/withholding.ts';
 import { type Deriver, noticeDamagedObjects, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
 import type { FileDiffs } from '../diff/diffs.ts';
@@ -64,22 +64,40 @@ export function heldAnswers(
 
 const COMPARE_MS = 20_000;
 
+/** What pages are compared with. */
+interface ComparingServices {
+  store: Store;
+  fileDiffs: FileDiffs;
+  deriver: Pick<Deriver, 'derive'>;
+}
+
 /**
  * Compares two page captures, from the older to the newer.
  *
  * @throws Problem `not_found`, `withheld`, `released`, `blob_damaged`, `derivation_busy`, `shutting_down`
  */
 export async function comparePages(
-  { store, fileDiffs, deriver }: { store: Store; fileDiffs: FileDiffs; deriver: Pick<Deriver, 'derive'> },
+  services: ComparingServices,
   ids: readonly [string, string],
   reader: Reader,
 ): Promise<PageComparison> {
+  const { store } = services;
   const pages = ids
     .map((id) => requirePage(store, id))
     .sort((left, right) => (left.started_at < right.started_at ? -1 : 1));
   const [before, after] = pages as [PageCapture, PageCapture];
   const shown = pages.flatMap(({ document, text, picture }) => [document, text, picture]);
-  requireAllReadable(store.read, shown, reader);
+  return madeOfReadable(
+    () => requireAllReadable(store.read, shown, reader),
+    () => compareTwo(services, before, after),
+  );
+}
+
+async function compareTwo(
+  { store, fileDiffs, deriver }: ComparingServices,
+  before: PageCapture,
+  after: PageCapture,
+): Promise<PageComparison> {
   const file = (sha256: string) => ({
     sha256,
     bytes: blobBytes(store.read, sha256) ?? 0,

@@ -49,7 +49,13 @@ import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
-import { marksOf, type Reader, requireReadable, unreadableAmong } from '../../withholding/withholding.ts';
+import {
+  madeOfReadable,
+  marksOf,
+  type Reader,
+  requireReadable,
+  unreadableAmong,
+} from '../../withholding/withholding.ts';
 import { findingsOf, labelOf } from '../record/quality/judgePage.ts';
 import { PAGE_BEGINNING_BYTES } from '../record/quality/pageHtml.ts';
 
@@ -297,10 +303,11 @@ export async function readEventQuality(
 ): Promise<EventQuality> {
   const event = readEvent(store, id);
   const retrieval = retrievalById(store.read, recordedEvent(store.read, event.id)?.retrieval ?? 0);
-  if (retrieval && retrieval.sha256 !== null) requireReadable(store.read, retrieval.sha256, reader);
-  const findings = retrieval
-    ? await findingsOf({ ...retrieval, beginning: await beginningOf(store, retrieval.sha256) })
-    : [];
+  const sha256 = retrieval?.sha256 ?? null;
+  const findings = await madeOfReadable(
+    () => sha256 !== null && requireReadable(store.read, sha256, reader),
+    async () => (retrieval ? findingsOf({ ...retrieval, beginning: await beginningOf(store, sha256) }) : []),
+  );
   return { recorded: event.page_label, found: labelOf(findings), threshold: LABEL_SCORE, findings };
 }
 

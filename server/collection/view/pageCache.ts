@@ -90,12 +90,13 @@ export class PageCache {
     try {
       entry.bytes = (await made).html.length;
       this.#evict();
-      return await made;
     } catch (error) {
       if (this.#cache.get(key) === entry) this.#cache.delete(key);
       if (error instanceof NotDerivableError && isPermanent(error.reason)) this.#refuse(key, error);
       throw error;
     }
+    // It is made again if something in it was withheld meanwhile.
+    return this.#isCurrent(page, await made, leftOut, reader) ? made : this.make(page, reader);
   }
 
   /** Whether what was put into a page may still be read, and what was left out still may not. */

@@ -17,7 +17,7 @@ import {
   type ViewedRetrieval,
 } from '../../store/sqlite/collection/views.ts';
 import type { Store } from '../../store/store.ts';
-import { marksOf, type Reader, requireReadable } from '../../withholding/withholding.ts';
+import { madeOfReadable, marksOf, type Reader, requireReadable } from '../../withholding/withholding.ts';
 import { mediaKind } from '../derived/mediaKind.ts';
 import { objectToRead } from '../derived/process/deriver.ts';
 import { type MadePage, NotDerivableError } from '../derived/process/tasks.ts';
@@ -79,11 +79,13 @@ export async function readArchivedPage(
   reader: Reader,
 ): Promise<MadePage> {
   requireObject(store.read, sha256);
-  requireReadable(store.read, sha256, reader);
+  const requireShown = () => requireReadable(store.read, sha256, reader);
+  requireShown();
   const retrieval = requireViewedRetrieval(store, sha256, query);
   const { final_url: url, moment } = retrieval;
+  const page = { sha256, url, moment, handIn: handInOf(store.read, retrieval) };
   try {
-    return await pages.make({ sha256, url, moment, handIn: handInOf(store.read, retrieval) }, reader);
+    return await madeOfReadable(requireShown, () => pages.make(page, reader));
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
     throw new Problem('not_derivable', `This object cannot be shown as a page. ${error.message}`, {

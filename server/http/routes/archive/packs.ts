@@ -41,7 +41,7 @@ import type { Deposits } from '../../../repositories/deposit/deposits.ts';
 import type { Imports } from '../../../repositories/importRecord.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
-import { requireAllReadable, whileReadable } from '../../../withholding/withholding.ts';
+import { madeOfReadable, requireAllReadable, whileReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readPackUpload } from '../../body/packUpload.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
@@ -111,13 +111,15 @@ export function packComparisonHandlers(store: Store, fileDiffs: FileDiffs) {
     comparePackFiles: async ({ params: { id = '' }, query, request, visitor }) => {
       const { from, to } = filesToCompare(store, id, query.with, query.path);
       const digests = [from.sha256, to.sha256];
-      requireAllReadable(store.read, digests, visitor);
       const sideOf = ({ sha256, bytes, media_type }: typeof from) => ({
         sha256,
         bytes,
         content_type: media_type,
       });
-      const diff = await fileDiffs.compare(sideOf(from), sideOf(to));
+      const diff = await madeOfReadable(
+        () => requireAllReadable(store.read, digests, visitor),
+        () => fileDiffs.compare(sideOf(from), sideOf(to)),
+      );
       return sendJsonWithEtag(request, diff, withheldHeaders(store.read, digests, visitor));
     },
   } satisfies Partial<Handlers>;

@@ -30,7 +30,7 @@ import {
 import { comparePages, findPage, listPageCaptures, Thumbnails } from '../../../collection/pages/readPages.ts';
 import { readObject } from '../../../collection/timeline/objects.ts';
 import type { Store } from '../../../store/store.ts';
-import { marksOf, requireReadable } from '../../../withholding/withholding.ts';
+import { madeOfReadable, marksOf, requireReadable } from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readHandedInUpload } from '../../body/handedInUpload.ts';
 import { checkBody, readJson, requireMediaType } from '../../body/readJson.ts';
@@ -210,9 +210,11 @@ export function pageHandlers(
     readPagePart: async ({ params: { id = '', part = '' }, visitor, request }) => {
       const page = findPage(store, id);
       if (page && part === 'thumbnail') {
-        requireReadable(store.read, page.picture, visitor);
-        const headers = withheldHeaders(store.read, [page.picture], visitor);
-        return sendThumbnail(page.picture, await thumbnails.of(page.picture), headers);
+        const png = await madeOfReadable(
+          () => requireReadable(store.read, page.picture, visitor),
+          () => thumbnails.of(page.picture),
+        );
+        return sendThumbnail(page.picture, png, withheldHeaders(store.read, [page.picture], visitor));
       }
       const name = PARTS.find((known) => known === part);
       if (!name) throw notFound();
