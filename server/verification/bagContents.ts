@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
 import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../shared/proof/bagProofs.ts';
 import { SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
@@ -50,7 +51,7 @@ export class BagContents {
   async #verified(name: string, found: Finding): Promise<Finding[]> {
     const file = this.#bag.files.get(name);
     if (!file) return [found];
-    if (name.endsWith('.pack.zip')) return this.#pack(name, found, () => file.read());
+    if (isPackFileName(name)) return this.#pack(name, found, () => file.read());
     const digest = objectIn(name);
     if (digest !== undefined && digest !== found.sha256)
       return [{ ...found, state: 'changed', expected: digest, detail: 'not named by its digest' }];

@@ -1,6 +1,7 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
 import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/evidence/writtenPages.ts';
@@ -316,7 +317,7 @@ async function* zippedBagFindings(
 
 /** Returns whether a file is a pack file, by its name or by the record in it. */
 async function isPackFile(path: string): Promise<boolean> {
-  if (path.endsWith('.pack.zip')) return true;
+  if (isPackFileName(path)) return true;
   if (!/\.zip$/i.test(path)) return false;
   const { openPackFileBag } = await bagModules();
   const bag = await openPackFileBag(path, () => {}).catch(() => undefined);

@@ -52,3 +52,8 @@ export function strangerIn(kind: BagKind | undefined, name: string): string | un
   const isKnown = IN_EVERY_BAG.includes(name) || ANY_MANIFEST.test(name) || tagFiles.includes(name);
   return isKnown ? undefined : `not a file of ${what}`;
 }
+
+/** Whether a file is a pack file by its name. */
+export function isPackFileName(name: string): boolean {
+  return /\.pack\.zip$/i.test(name);
+}

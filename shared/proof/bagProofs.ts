@@ -65,31 +65,28 @@ export class BagProofs {
    */
   async proofOf(name: string): Promise<ProvenFile | string | undefined> {
     if (EVIDENCE_FILE.test(name)) return this.#evidence(name);
-    if (name.endsWith('.tlog-proof')) return this.#proof(name);
-    return name.endsWith('.tsr') ? this.#timestamp(name) : undefined;
+    if (/\.tlog-proof$/i.test(name)) return this.#proof(name);
+    return /\.tsr$/i.test(name) ? this.#timestamp(name) : undefined;
   }
 
   async #evidence(name: string): Promise<ProvenFile | string> {
     const bytes = await this.#bag.read(name, MAX_EVIDENCE_BYTES);
     if (!bytes) return 'too large for an evidence file';
-    const subject = subjectOf(name);
     const key = await this.#sealKey();
     const alsoOf = (about: About) => [
-      judge('place', 'It is the evidence that the bag says.', '', () => {
-        const isNamed = subject === undefined || about.subject === subject;
-        requireThat(isNamed, `It is not the evidence of ${subject}.`);
+      judge('place', 'It is signed by the key of the bag.', '', () => {
         const isSealed = key === undefined || about.key === key;
         requireThat(isSealed, 'It is signed by another key than the bag.');
       }),
       ...namedKeyClaims(about.key, this.#options.key),
     ];
-    const proven = provenEvidence(bytes, await this.#options.pages(), this.#crypto, alsoOf);
+    const proven = provenEvidence({ name, bytes }, await this.#options.pages(), this.#crypto, alsoOf);
     return proven ?? 'the evidence in it cannot be read';
   }
 
   /** A proof lies beside the entry that it is of, and what the entry recorded. */
   async #proof(name: string): Promise<ProvenFile | string> {
-    const [, base = '', sealed] = /^(.*?)(\.sealed(?:\.cosigned|\.\d+)?)?\.tlog-proof$/.exec(name) ?? [];
+    const [, base = '', sealed] = /^(.*?)(\.sealed(?:\.cosigned|\.\d+)?)?\.tlog-proof$/i.exec(name) ?? [];
     const entry = await this.#text(sealed ? `${base}.sealed.json` : `${base}.entry.json`);
     const record = await this.#bytes(`${base}.json`);
     const text = await this.#text(name);
@@ -175,12 +172,6 @@ export function unprovenInPack(name: string): string | undefined {
 export const UNSIGNED_BAG =
   'A bag of other software. No signature covers it: whoever changes a file can write its manifests anew.';
 
-/** What the evidence in the bag of a case is of, by the name of its file. */
-function subjectOf(name: string): string | undefined {
-  const [, event, pack] = /^data\/evidence\/(?:event-(\d+)|(pk_\w+))\.evidence\.html$/.exec(name) ?? [];
-  return event === undefined ? pack && `pack ${pack}` : `event ${event}`;
-}
-
 /** Returns the digest that an object in the bag of a case is named by; undefined for any other file. */
 export function objectIn(name: string): string | undefined {
   return /^data\/objects\/([0-9a-f]{64})$/.exec(name)?.[1];
@@ -188,5 +179,5 @@ export function objectIn(name: string): string | undefined {
 
 /** Returns the pack whose file this is by its name, or undefined. */
 export function packIn(name: string): string | undefined {
-  return /(?:^|\/)(pk_[0-9a-f]{20})\.pack\.zip$/.exec(name)?.[1];
+  return /(?:^|\/)(pk_[0-9a-f]{20})\.pack\.zip$/i.exec(name)?.[1]?.toLowerCase();
 }

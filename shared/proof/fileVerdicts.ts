@@ -1,8 +1,8 @@
 import { instantOf } from '../values/clock.ts';
 import { countOf } from '../values/counts.ts';
-import type { About } from './about.ts';
+import { type About, subjectIn } from './about.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
-import { judge } from './evidence/evidence.ts';
+import { judge, requireThat } from './evidence/evidence.ts';
 import { sizeOf } from './evidence/evidenceFiles.ts';
 import type { KnownPage } from './evidence/evidencePage.ts';
 import { verifyEvidence } from './evidence/verifyEvidence.ts';
@@ -13,12 +13,12 @@ import type { Claim } from './verdict.ts';
 import { shownPath } from './words.ts';
 
 /**
- * Judges an evidence file; undefined if no evidence is in it.
+ * Judges an evidence file, also whether it is of what its name says; undefined if no evidence is in it.
  *
  * @param alsoOf what is also claimed of it, such as by its place
  */
 export function provenEvidence(
-  bytes: Uint8Array,
+  { name, bytes }: { name: string; bytes: Uint8Array },
   pages: readonly KnownPage[],
   crypto: ProofCrypto,
   alsoOf: (about: About) => readonly Claim<'place' | 'key'>[] = () => [],
@@ -26,11 +26,23 @@ export function provenEvidence(
   const checked = verifyEvidence(bytes, pages, crypto);
   if (!checked) return undefined;
   const { about, set } = checked;
-  const claims = [...checked.claims, ...(about ? alsoOf(about) : [])];
+  const claims = [...checked.claims, ...(about ? [...namedClaims(name, about), ...alsoOf(about)] : [])];
   const holding = claims.filter(({ state }) => state === 'holds').length;
   const covered = set ? `; they cover the ${sizeOf(set)} of the set` : '';
   const detail = `${countOf(holding, 'claim holds', 'claims hold')}${covered}`;
   return provenFile('evidence_file', claims, { detail, about });
+}
+
+/** A node names evidence by what it is of. Genuine evidence of something else could otherwise take its place. */
+function namedClaims(name: string, { subject }: About): Claim<'place'>[] {
+  const named = subjectIn(name);
+  if (named === undefined) return [];
+  return [
+    judge('place', 'It is the evidence that its name says.', '', () => {
+      const isNamed = subject === named || subject.startsWith(`${named} of `);
+      requireThat(isNamed, `It is not the evidence of ${named}.`);
+    }),
+  ];
 }
 
 /**

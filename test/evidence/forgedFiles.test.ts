@@ -95,6 +95,32 @@ async function verdictOn(
   return { code, verdict, why: detail ?? '' };
 }
 
+test('genuine evidence is not that of another event, pack or finding by whose name it goes', async () => {
+  const node = await openNodeWithEvidence();
+  const id = await addPack(node, { 'a.txt': 'a' });
+  const html = await (await node.fetch(`/api/packs/${id}/evidence`)).text();
+  const folder = await temporaryFolder();
+  const on = async (name: string) => {
+    await writeFile(join(folder, name), html);
+    const { code, stdout } = await verify(join(folder, name));
+    return { code, stdout };
+  };
+  for (const name of [id, `${id.toUpperCase().replace('PK', 'pk')}`, 'mine', 'of-event-2-and-more'])
+    expect(await on(`${name}.evidence.html`), name).toMatchObject({ code: 0 });
+  expect(await on(`${id}.evidence (1).html`)).toMatchObject({ code: 0 });
+  const others = {
+    [`pk_${'0'.repeat(20)}.evidence.html`]: `pack pk_${'0'.repeat(20)}`,
+    [`pk_${'0'.repeat(20)}.evidence (1).html`]: `pack pk_${'0'.repeat(20)}`,
+    'event-2.evidence.html': 'event 2',
+    [`fi_${'0'.repeat(20)}.EVIDENCE.html`]: `finding fi_${'0'.repeat(20)}`,
+  };
+  for (const [name, subject] of Object.entries(others))
+    expect(await on(name), name).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`It is not the evidence of ${subject}.`) as string,
+    });
+});
+
 test('an invented record under the key of a node is unsigned, and its exit code is 3', async () => {
   const node = await openNodeWithEvidence();
   const id = await addPack(node, { 'a.txt': 'a' });

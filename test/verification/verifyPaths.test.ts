@@ -298,6 +298,15 @@ test('a pack file that is named by the id of another pack is changed, whatever i
   });
 });
 
+test('a file is a pack file by its name, whatever the case of the letters', async () => {
+  const withoutRecord = BAG.filter(({ name }) => !String(name).endsWith('/pack.json'));
+  const listed = withTagManifest(withoutRecord);
+  await write({ 'X.PACK.ZIP': buildZip(listed) });
+  expect(await findings('X.PACK.ZIP')).toEqual([
+    expect.objectContaining({ state: 'changed', detail: expect.stringContaining('pack.json') as string }),
+  ]);
+});
+
 test('manifests of every algorithm are checked', async () => {
   const wrong = manifestOf({ ...SAMPLE_FILES, 'notes.txt': 'other' }, 'sha512');
   await write({ 'x.pack.zip': buildZip(withTagManifest(tagFile('manifest-sha512.txt', wrong))) });

@@ -3,6 +3,7 @@ import {
   bagKindOf,
   DECLARATION_FILE,
   INFO_FILE,
+  isPackFileName,
   MANIFEST_FILE,
   RECORD_FILE,
   SEAL_FILE,
@@ -111,7 +112,7 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
   const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
   const name = folder.replace(/\/$/, '');
   const ids = [PACK_ID.test(name) ? name : undefined, packIn(file.name)].filter((id) => id !== undefined);
-  const isNamedPack = ids.length > 0 || /\.pack\.zip$/i.test(file.name);
+  const isNamedPack = ids.length > 0 || isPackFileName(file.name);
   return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), isNamedPack, ids };
 }
 
@@ -178,7 +179,7 @@ async function proveContents(
     const entry = byPath.get(result.path);
     if (!entry || !isIntact(result)) continue;
     const name = result.path.slice(folder.length);
-    if (name.endsWith('.pack.zip')) all.push(...(await verifyPackIn(result, entry)));
+    if (isPackFileName(name)) all.push(...(await verifyPackIn(result, entry)));
     else await prove(result, name, proofs);
   }
   const ofCase = await proofs.ofCase({

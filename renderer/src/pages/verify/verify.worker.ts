@@ -79,7 +79,7 @@ async function verifiedEvidence(file: File, pages: readonly KnownPage[]): Promis
     if (error instanceof DOMException) return null;
     throw error;
   }
-  const proven = provenEvidence(bytes, pages, browserCrypto);
+  const proven = provenEvidence({ name: file.name, bytes }, pages, browserCrypto);
   return proven ? { sha256: bytesToHex(sha256(bytes)), proof: proofOf(proven) } : null;
 }
 
