@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
 import { BagProofs, objectIn, packIn, UNSIGNED_BAG } from '../../shared/proof/bagProofs.ts';
-import { SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
+import { createDigester } from '../archive/packs/bag/bagCheck.ts';
+import { INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { type BagSource, openPackFileBag } from './openBag.ts';
 import type { VerifyContext } from './plainFiles.ts';
@@ -22,7 +23,6 @@ const MAX_PACK_FILE_BYTES = 134_217_728;
 export class BagContents {
   readonly #bag: BagSource;
   readonly #proofs: BagProofs;
-  readonly #digests = new Map<string, string>();
   #isIntact = true;
   #isSigned = true;
 
@@ -41,7 +41,6 @@ export class BagContents {
   /** Returns what is found of a file that has the digest in the manifest. */
   async completed(found: Finding): Promise<Finding[]> {
     const name = found.path.slice(this.#bag.path.length + 1);
-    if (found.sha256 !== null) this.#digests.set(name, found.sha256);
     const all = found.state === 'intact' ? await this.#verified(name, found) : [found];
     if (all.some(({ state }) => state !== 'intact' && state !== 'unsigned')) this.#isIntact = false;
     if (all.some(({ state }) => state === 'unsigned')) this.#isSigned = false;
@@ -88,12 +87,26 @@ export class BagContents {
 
   /** Returns what is found of the bag as a whole. */
   async ofBag(): Promise<Finding[]> {
-    const found = { digests: this.#digests, isIntact: this.#isIntact, isSigned: this.#isSigned };
+    const digests = await this.#digestsOf([INFO_FILE, MANIFEST_FILE]);
+    const found = { digests, isIntact: this.#isIntact, isSigned: this.#isSigned };
     const { path } = this.#bag;
     const proven = await this.#proofs.ofCase(found);
     if (proven) return [provenFinding(path, proven, { against: SEAL_FILE })];
     return this.#isIntact
       ? [finding(path, 'intact', { against: 'its manifests', detail: UNSIGNED_BAG })]
       : [];
+  }
+
+  /** The digests of what a seal covers. No manifest has to list these files. */
+  async #digestsOf(names: readonly string[]): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const name of names) {
+      const { update, digests } = createDigester(['sha256']);
+      const file = this.#bag.files.get(name);
+      if (!file) continue;
+      for await (const chunk of file.read()) update(chunk);
+      found.set(name, digests().get('sha256') ?? '');
+    }
+    return found;
   }
 }

@@ -188,6 +188,12 @@ describe('the page says of the bag of a case what the command says', () => {
     expect([wrong, ofCase?.verdict]).toEqual([['data/index.html'], 'unknown']);
   });
 
+  test('it is intact without the manifest of its tag files, since the seal covers what counts', async () => {
+    const entries = without(bag, 'tagmanifest-sha256.txt');
+    expect((await shown(entries)).ofCase).toMatchObject({ verdict: 'intact' });
+    expect(await codeOf(entries)).toBe(0);
+  });
+
   test('it lacks what was removed, and its declaration', async () => {
     for (const path of ['bagit.txt', 'bag-info.txt', 'data/case.json', findingFile('.entry.json')]) {
       const entries = without(bag, path);
