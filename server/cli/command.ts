@@ -244,3 +244,13 @@ export function escapeForTerminal(text: string): string {
     return `\\u{${code.toString(16)}}`;
   });
 }
+
+/** Writes JSON in which such characters are escaped too. JSON itself allows those from U+007F on; the value is the same. */
+export function jsonForTerminal(value: unknown): string {
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      const unit = character.charCodeAt(index).toString(16);
+      return `\\u${unit.padStart(4, '0')}`;
+    }).join(''),
+  );
+}

@@ -71,6 +71,14 @@ describe('strongroom verify (contract, section 6)', () => {
     expect(stdout).toContain('unknown  "in/a\\u{1b}[2Kb\\u{202e}.txt\\u{a}intact": ');
   });
 
+  test('escapes them in JSON too, which means the same', async () => {
+    const name = 'a\u009b2Kb\u202e\u{e0041}.txt';
+    await writeFile(join(folder, name), '');
+    const { stdout } = await verify(name, '--json');
+    expect(stdout).not.toMatch(/[\u007f-\u009f\p{Cf}]/u);
+    expect((JSON.parse(stdout.split('\n')[0] ?? '') as Finding).path).toBe(name);
+  });
+
   test('a file name cannot be taken for what is said of a file', async () => {
     const imitations = [
       'x.html: pack pk_1, key K; 16 claims hold',

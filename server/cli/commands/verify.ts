@@ -8,6 +8,7 @@ import {
   type ExitCode,
   escapeForTerminal,
   JSON_OPTION,
+  jsonForTerminal,
   namesCopy,
   openProgress,
   optionsHelp,
@@ -109,7 +110,7 @@ export const verify: Command = {
       ...(elsewhere.length > 0 && { elsewhere }),
       ...(released_objects > 0 && { released_objects }),
     };
-    print(values.json ? JSON.stringify(counts) : formatSummary(summary));
+    print(values.json ? jsonForTerminal(counts) : formatSummary(summary));
     if (!values.json) {
       for (const each of elsewhere) print(escapeForTerminal(describeOffloaded(each)));
       if (released_objects > 0) print(describeReleased(released_objects));
@@ -130,7 +131,7 @@ async function listFrom(file: string): Promise<ChecksumFile> {
 const STATE_WIDTH = 'missing'.length;
 
 function toJson(found: Finding): string {
-  return JSON.stringify(found);
+  return jsonForTerminal(found);
 }
 
 function formatFinding({ path, state, sha256, expected, detail, verdict, about }: Finding): string {
