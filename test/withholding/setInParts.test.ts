@@ -66,6 +66,17 @@ test('a file is withheld with the parts in which a set has it, and its parts wit
   }
 });
 
+test('a cache asks before it shows a file of a set again', async () => {
+  const { node, set } = await withFile();
+  const address = `/api/packs/${set}/set/files/large.bin`;
+  const { headers } = await node.fetch(address);
+  expect(headers.get('Cache-Control')).toBe('no-cache');
+  const conditions = { 'If-None-Match': headers.get('ETag') ?? '' };
+  expect((await node.fetch(address, { headers: conditions })).status).toBe(304);
+  await withhold(node, { sha256: DIGEST });
+  expect((await node.fetch(address, { headers: conditions })).status).toBe(451);
+});
+
 test('a file that is only there in parts is withheld by its digest, also if it comes whole later', async () => {
   const { node, set, parts } = await withFile({ whole: false });
   await withhold(node, { sha256: DIGEST });

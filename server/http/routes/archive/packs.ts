@@ -176,7 +176,7 @@ export function setHandlers(store: Store) {
       const parts = set.index.partsOf(file);
       const headers = {
         'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
-        'Cache-Control': 'public, max-age=31536000, immutable',
+        'Cache-Control': 'no-cache',
         'Content-Security-Policy': "sandbox; default-src 'none'",
         'X-Content-Type-Options': 'nosniff',
         'Content-Disposition': `attachment; filename*=UTF-8''${encodedName(path)}`,
