@@ -149,3 +149,27 @@ test.each(['before', 'after'])(
     expect(await seen(node.node, picture)).toEqual([]);
   },
 );
+
+test('nothing is kept of a page whose document is withheld and then released while it is drawn', async () => {
+  const [web, marker] = [await ScriptedWeb.open(), newMarker(dice)];
+  const node = await openCollectingNode({}, DERIVING);
+  const [asked, through] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const body = titled('A page', `${marker} <img src="/slow.png">`);
+  web.script('/page', page(body, HTML));
+  web.script('/slow.png', async (socket, request) => {
+    asked.resolve();
+    await through.promise;
+    return page('', { status: 404 })(socket, request);
+  });
+  const { id } = await node.watch(web.url('/page'), { capture: 'page' });
+  const checked = node.check([id]);
+  await asked.promise;
+  await withhold(node.node, { sha256: sha256Of(body) });
+  await release(node.node, sha256Of(body));
+  through.resolve();
+  await checked;
+  expect(await node.read(`/archive/pages?source=${id}`)).toMatchObject({ total: 0 });
+  expect(await seen(node.node, marker)).toEqual([]);
+  await isClean(node.node);
+  expect(await markersInFolder(node.node.dataFolder, [marker])).toEqual([]);
+});

@@ -26,6 +26,7 @@ import {
   type PageChange,
   previousOutputs,
   type RecordedPageCapture,
+  ReleasedDocumentError,
   recordPage,
   recordPageError,
 } from './recordPage.ts';
@@ -92,7 +93,7 @@ export class PageCapturer {
       if (signal.aborted) return null;
       if (isStorageFailure(error)) throw error;
       // The login was removed after the check; the next check says so.
-      if (error instanceof LoginMissingError) return null;
+      if (error instanceof LoginMissingError || error instanceof ReleasedDocumentError) return null;
       const reason = pageErrorOf(error);
       // Anything else is a fault of this program, and of no page.
       if (reason === 'page_crashed') log.error({ error, url: page.source.url }, 'A page could not be drawn');

@@ -16,6 +16,7 @@ import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { isAnyWithheldForItself, isShownInPage } from '../../store/sqlite/node/covered.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
@@ -63,6 +64,14 @@ export class NoSpaceForPageError extends Error {
   }
 }
 
+/** The document was given up while its page was drawn. Nothing of it is kept: what was drawn would say the same again. */
+export class ReleasedDocumentError extends Error {
+  constructor() {
+    super('The document was given up while its page was drawn.');
+    this.name = 'ReleasedDocumentError';
+  }
+}
+
 /** The three objects that a drawn page gives. */
 export function outputsOf({ document, text, picture }: DrawnByBrowser) {
   return {
@@ -84,7 +93,7 @@ const MEDIA_TYPES = {
  * objects that no row names, and nothing of the capture.
  *
  * @param compare compares the page with the capture before it, once its objects can be read.
- * @throws NoSpaceForPageError
+ * @throws NoSpaceForPageError, ReleasedDocumentError
  */
 export async function recordPage(
   { store, receiver }: { store: Store; receiver: ObjectReceiver },
@@ -124,6 +133,8 @@ export async function recordPage(
     }
     const change = await compare(digests);
     const recorded = await store.write((database) => {
+      const drawn = retrievalById(database, page.retrieval)?.sha256 ?? null;
+      if (drawn !== null && isReleased(database, drawn)) throw new ReleasedDocumentError();
       const now = store.instant();
       for (const [sha256, bytes] of sizes) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
       for (const { retrieval } of page.parts)
