@@ -39,6 +39,25 @@ export async function untilAborted<Result>(work: Promise<Result>, signal: AbortS
 }
 
 /**
+ * Returns the result of work that all share who ask for it by the same key. A failure is not kept, and of the results
+ * only those that were asked for last.
+ */
+export function once<Key, Result>(
+  known: Map<Key, Promise<Result>>,
+  key: Key,
+  work: () => Promise<Result>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Result> {
+  const result = known.get(key) ?? work();
+  known.delete(key);
+  known.set(key, result);
+  result.catch(() => known.get(key) === result && known.delete(key));
+  const [oldest] = known.keys();
+  if (known.size > most && oldest !== undefined) known.delete(oldest);
+  return result;
+}
+
+/**
  * Limits and combines expensive work that any visitor may request. Requests for the same work share one run as long as
  * it has not begun. A run that has begun is not shared, because its result could be older than the request.
  */

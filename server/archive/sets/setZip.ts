@@ -5,6 +5,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
 import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
+import { once } from '../../runtime/concurrency.ts';
 import { recordTexts } from '../../store/sqlite/archive/packs.ts';
 import { crcsOfSet, keepCrcs } from '../../store/sqlite/archive/sets.ts';
 import { ZipLayout } from '../../zip/layoutZip.ts';
@@ -197,17 +198,12 @@ class SetCrcs {
   }
 
   #read(batch: number): Promise<void> {
-    let reading = this.#batches.get(batch);
-    if (!reading) {
-      reading = this.#readNow(this.#starts[batch] ?? 0, this.#starts[batch + 1] ?? 0);
-      this.#batches.set(batch, reading);
-      reading.catch(() => this.#batches.delete(batch));
-    }
-    return reading;
+    return once(this.#batches, batch, () => this.#readNow(batch));
   }
 
-  async #readNow(from: number, to: number): Promise<void> {
+  async #readNow(batch: number): Promise<void> {
     const { index, pack } = this.#set;
+    const [from = 0, to = 0] = this.#starts.slice(batch);
     const parts: SetPart[][] = [];
     for (let file = from; file < to; file += 1) parts.push(index.partsOf(file));
     for (const [place, { sha256, crc, blobs }] of (await hashJoined(this.#store.blobs, parts)).entries()) {
@@ -249,15 +245,6 @@ export class SetZips {
 
   /** @throws Problem `blob_damaged`, `copy_unreachable` if the manifest cannot be read */
   of(set: OpenedSet): Promise<SetZip> {
-    const { digest } = set.pack;
-    const zip = this.#zips.get(digest) ?? zipOf(this.#store, set);
-    this.#zips.delete(digest);
-    this.#zips.set(digest, zip);
-    zip.catch(() => this.#zips.delete(digest));
-    for (const oldest of this.#zips.keys()) {
-      if (this.#zips.size <= MAX_ZIPS) break;
-      this.#zips.delete(oldest);
-    }
-    return zip;
+    return once(this.#zips, set.pack.digest, () => zipOf(this.#store, set), MAX_ZIPS);
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/values/clock.ts';
+import { once } from '../../runtime/concurrency.ts';
 import { RetrievalFailure } from './connect.ts';
 
 /** The response to a request for robots.txt. */
@@ -69,13 +70,9 @@ export class RobotsCache {
     const freshFor = cached ? cached.freshUntil - this.#clock.now() : 0;
     // More than a day is left only if the clock was set back.
     if (cached && freshFor > 0 && freshFor <= FRESH_MS) return cached;
-    let pending = this.#pending.get(key);
-    if (!pending) {
-      const read = async () => readRules(await fetch(new URL('/robots.txt', origin)), agent);
-      pending = this.#refresh(key, cached, read).finally(() => this.#pending.delete(key));
-      this.#pending.set(key, pending);
-    }
-    return pending;
+    const read = async () => readRules(await fetch(new URL('/robots.txt', origin)), agent);
+    const refresh = () => this.#refresh(key, cached, read).finally(() => this.#pending.delete(key));
+    return once(this.#pending, key, refresh);
   }
 
   async #refresh(

@@ -8,6 +8,7 @@ import type {
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
+import { once } from '../../runtime/concurrency.ts';
 import {
   type AskedAnswer,
   answerNearest,
@@ -175,14 +176,7 @@ export class Thumbnails {
 
   /** Returns the thumbnail of a picture. @throws Problem `not_derivable`, `derivation_busy`, `shutting_down` */
   of(picture: string): Promise<Uint8Array> {
-    const made = this.#kept.get(picture) ?? this.#make(picture);
-    // The one that was asked for last goes last.
-    this.#kept.delete(picture);
-    this.#kept.set(picture, made);
-    made.catch(() => this.#kept.delete(picture));
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    return made;
+    return once(this.#kept, picture, () => this.#make(picture), MAX_KEPT);
   }
 
   async #make(picture: string): Promise<Uint8Array> {

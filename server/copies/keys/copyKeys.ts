@@ -5,6 +5,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { OwnerEncryption } from '../../findings/sealed.ts';
 import { nodeKeyOf } from '../../ledger/checkpoint.ts';
 import { keyFile, keyNameOf, NodeKeyError, readNodeKey } from '../../ledger/nodeKey.ts';
+import { once } from '../../runtime/concurrency.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import { orIfMissing, writeFileDurably } from '../../store/files.ts';
 import { KEY } from '../copyPaths.ts';
@@ -80,6 +81,7 @@ export async function decryptTexts(
   return runAge<(string | undefined)[]>({ encrypted, identity });
 }
 
+// Two copies may need the same at once.
 const making = new Map<string, Promise<string>>();
 const recipients = new Map<string, Promise<string>>();
 
@@ -110,20 +112,6 @@ async function make(folder: string): Promise<string> {
   const identity = await runAge<string>({ generate: true });
   await saveIdentity(folder, identity);
   return identity;
-}
-
-/** Two copies may need the same at once. A failure is not kept. */
-function once(
-  known: Map<string, Promise<string>>,
-  key: string,
-  make: () => Promise<string>,
-): Promise<string> {
-  let made = known.get(key);
-  if (!made) {
-    known.set(key, (made = make()));
-    made.catch(() => known.delete(key));
-  }
-  return made;
 }
 
 const MAX_BYTES = 65_536;

@@ -4,6 +4,7 @@ import mime from 'mime-types';
 import type { PackFile, PackRecord } from '../../../../shared/archive/pack.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../fixity/audit.ts';
+import { once } from '../../../runtime/concurrency.ts';
 import { recordTexts } from '../../../store/sqlite/archive/packs.ts';
 import { type ByteRange, type StoredZip, storedZip, storedZipBytes } from '../../../zip/writeZip.ts';
 import { type Bag, bagOf } from '../bag/bag.ts';
@@ -210,18 +211,7 @@ class PackFileSummaries {
 
   /** Returns the summary of a pack file, and reads its files if it is not known. @throws Problem `blob_damaged` */
   of(output: PackFileOutput): Promise<PackFileSummary> {
-    const known = this.#summaries.get(output.digest);
-    this.#summaries.delete(output.digest);
-    const summary = known ?? summarize(output);
-    this.#summaries.set(output.digest, summary);
-    summary.catch(() => {
-      if (this.#summaries.get(output.digest) === summary) this.#summaries.delete(output.digest);
-    });
-    for (const oldest of this.#summaries.keys()) {
-      if (this.#summaries.size <= MAX_SUMMARIES) break;
-      this.#summaries.delete(oldest);
-    }
-    return summary;
+    return once(this.#summaries, output.digest, () => summarize(output), MAX_SUMMARIES);
   }
 }
 
