@@ -22,7 +22,7 @@ import {
 import { TimeText } from '../data/Values.tsx';
 import { NotShown } from '../feedback/ErrorNote.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
-import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../forms/DialogForm.tsx';
+import { DialogForm, FormDialog, Question, useItemForm } from '../forms/DialogForm.tsx';
 import classes from './content.module.css';
 
 interface WithheldMarkProps extends Hidden {
@@ -265,15 +265,10 @@ interface ShowDialogProps extends WithheldProps {
 export function ShowDialog({ target, what, onClose }: ShowDialogProps) {
   const show = useSave('show', () => ({ body: target }), { onSaved: onClose });
   return (
-    <RemoveDialog
-      title={`Show ${what} to visitors again?`}
-      submit="Show again"
-      removal={show}
-      onClose={onClose}
-    >
+    <Question title={`Show ${what} to visitors again?`} answer="Show again" save={show} onClose={onClose}>
       Everybody who may read this archive can then read the bytes, also in copies after their next sync. The
       ledger keeps that they were withheld, and why.
-    </RemoveDialog>
+    </Question>
   );
 }
 

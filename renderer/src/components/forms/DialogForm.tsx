@@ -75,7 +75,7 @@ export function FormDialog({ opened, onClose, title, size, children }: FormDialo
         </DialogContext>
       </Modal>
       {/* Mounted when it is asked: a mounted dialog would take the same Escape as its answer. */}
-      {isAsking && <Question onKeep={asking.close} onDiscard={close} />}
+      {isAsking && <DiscardQuestion onKeep={asking.close} onDiscard={close} />}
     </>
   );
 }
@@ -94,7 +94,7 @@ function useFocusBack(opensAtOnce: boolean): void {
   useEffect(() => () => void (before instanceof HTMLElement && before.focus()), [before]);
 }
 
-function Question({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+function DiscardQuestion({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   return (
     <OpenModal onClose={onKeep} title="Discard changes?" size="sm">
       <p>The changes in this dialog have not been saved.</p>
@@ -244,30 +244,39 @@ export function DialogButtons({ submit, isPending, isDisabled, onCancel }: Dialo
   );
 }
 
-interface RemoveDialogProps {
+interface QuestionProps {
+  opened?: boolean;
   title: string;
-  /** The label of the button that removes. */
-  submit: string;
-  /** What is removed, and what stays. */
+  /** What the answer removes or changes, and what stays. */
   children: ReactNode;
-  removal: { mutate: () => void; isPending: boolean; error: Error | null };
+  /** The label of the button that does it. */
+  answer: string;
+  save: { mutate: () => void; isPending?: boolean; error?: unknown };
+  /** The label of the other button, if that is what most should choose. */
+  keep?: string;
   onClose: () => void;
 }
 
-/** Asks before something is removed. */
-export function RemoveDialog({ title, submit, children, removal, onClose }: RemoveDialogProps) {
+/** Asks before something is removed or cannot be undone. */
+export function Question({ opened = true, title, children, answer, save, keep, onClose }: QuestionProps) {
+  useFocusBack(opened);
+  const yes = (
+    <Button key="yes" variant={keep && 'default'} loading={save.isPending} onClick={() => save.mutate()}>
+      {answer}
+    </Button>
+  );
+  const no = (
+    <Button key="no" variant={keep ? 'filled' : 'default'} onClick={onClose}>
+      {keep ?? 'Cancel'}
+    </Button>
+  );
   return (
-    <OpenModal onClose={onClose} title={title} size="md">
-      <p>{children}</p>
-      {removal.error && <ErrorNote error={removal.error} />}
+    <Modal opened={opened} onClose={onClose} title={title}>
+      <div>{children}</div>
+      {save.error ? <ErrorNote error={save.error} /> : null}
       <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button loading={removal.isPending} onClick={() => removal.mutate()}>
-          {submit}
-        </Button>
+        {keep ? [yes, no] : [no, yes]}
       </Group>
-    </OpenModal>
+    </Modal>
   );
 }

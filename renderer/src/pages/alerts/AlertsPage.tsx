@@ -10,7 +10,7 @@ import { fieldErrors } from '../../api/client.ts';
 import { useCall, useSave } from '../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, Question, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './AlertsPage.module.css';
@@ -140,14 +140,9 @@ function RuleItem({ alert, nameOf, onEdit }: RuleItemProps) {
         ))}
       </output>
       {isRemoving && (
-        <RemoveDialog
-          title="Remove this alert?"
-          submit="Remove alert"
-          removal={remove}
-          onClose={removing.close}
-        >
+        <Question title="Remove this alert?" answer="Remove alert" save={remove} onClose={removing.close}>
           “{name}” will no longer send anything. Past deliveries stay listed.
-        </RemoveDialog>
+        </Question>
       )}
     </li>
   );
@@ -216,15 +211,15 @@ function MailServer() {
         <MailForm smtp={smtp ?? null} />
       </FormDialog>
       {isRemoving && (
-        <RemoveDialog
+        <Question
           title="Remove the mail server?"
-          submit="Remove mail server"
-          removal={remove}
+          answer="Remove mail server"
+          save={remove}
           onClose={removing.close}
         >
           Its password will be deleted. Waiting e-mails are kept for up to one day, in case you set up another
           server.
-        </RemoveDialog>
+        </Question>
       )}
     </div>
   );

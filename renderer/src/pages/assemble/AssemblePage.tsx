@@ -11,7 +11,7 @@ import type { Study } from '../../../../shared/archive/study.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { OpenModal } from '../../components/forms/DialogForm.tsx';
+import { OpenModal, Question } from '../../components/forms/DialogForm.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf, formatBytes } from '../../format.ts';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
@@ -229,18 +229,17 @@ function DraftFromPack() {
   if (id === null) return null;
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
   return (
-    <Modal opened={ready !== undefined && isAsking} onClose={done} title="Unfinished draft">
-      <p>
-        {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Starting{' '}
-        {supersedes ? 'a new version' : 'a replication'} of “{ready?.title}” would replace it.
-      </p>
-      <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={() => ready && void start(ready)}>
-          Replace draft
-        </Button>
-        <Button onClick={done}>Keep draft</Button>
-      </Group>
-    </Modal>
+    <Question
+      opened={ready !== undefined && isAsking}
+      title="Unfinished draft"
+      answer="Replace draft"
+      keep="Keep draft"
+      save={{ mutate: () => ready && void start(ready) }}
+      onClose={done}
+    >
+      {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Starting{' '}
+      {supersedes ? 'a new version' : 'a replication'} of “{ready?.title}” would replace it.
+    </Question>
   );
 }
 
@@ -307,22 +306,22 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
   const [isAsking, ask] = useDisclosure(false);
   const [error, setError] = useState<unknown>();
   if (!hasWork) return null;
-  const startOver = () => void draftSession.discard().then(ask.close, setError);
+  const mutate = () => void draftSession.discard().then(ask.close, setError);
   return (
     <>
       <Button variant="default" disabled={!isEnabled} onClick={ask.open}>
         Start over
       </Button>
-      <Modal opened={isAsking} onClose={ask.close} title="Start over?">
-        <p>This removes everything you have entered and all files. Published packs are not affected.</p>
-        {error !== undefined && <ErrorNote error={error} />}
-        <Group justify="flex-end" mt="lg" gap="sm">
-          <Button variant="default" onClick={startOver}>
-            Start over
-          </Button>
-          <Button onClick={ask.close}>Keep draft</Button>
-        </Group>
-      </Modal>
+      <Question
+        opened={isAsking}
+        title="Start over?"
+        answer="Start over"
+        keep="Keep draft"
+        save={{ mutate, error }}
+        onClose={ask.close}
+      >
+        This removes everything you have entered and all files. Published packs are not affected.
+      </Question>
     </>
   );
 }

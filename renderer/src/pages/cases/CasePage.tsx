@@ -9,7 +9,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { exportFile } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, Question, useItemForm } from '../../components/forms/DialogForm.tsx';
 import { ItemPage, Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import classes from './Cases.module.css';
@@ -87,9 +87,9 @@ function CaseActions({ shown }: { shown: Case }) {
         <EditCaseForm shown={shown} />
       </FormDialog>
       {isDeleting && (
-        <RemoveDialog title="Delete case?" submit="Delete" removal={removal} onClose={deleting.close}>
+        <Question title="Delete case?" answer="Delete" save={removal} onClose={deleting.close}>
           “{title}” and its notes will be deleted. Its events, packs and findings stay.
-        </RemoveDialog>
+        </Question>
       )}
     </>
   );

@@ -10,7 +10,7 @@ import { ItemButton } from '../../components/forms/buttons.tsx';
 import {
   DialogForm,
   FormDialog,
-  RemoveDialog,
+  Question,
   useFormDialog,
   useItemForm,
 } from '../../components/forms/DialogForm.tsx';
@@ -108,10 +108,10 @@ function PublishDeposit({ deposit, onClose }: { deposit: Deposit; onClose: () =>
     onSaved: onClose,
   });
   return (
-    <RemoveDialog title="Publish this deposit?" submit="Publish" removal={publication} onClose={onClose}>
+    <Question title="Publish this deposit?" answer="Publish" save={publication} onClose={onClose}>
       Everybody can read it at <span className="wrap-anywhere">{repository_url}</span>, and its DOI stays.
       This cannot be undone. Where a community was named, it is submitted for its review.
-    </RemoveDialog>
+    </Question>
   );
 }
 

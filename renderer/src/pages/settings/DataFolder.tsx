@@ -8,7 +8,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton, ItemButton } from '../../components/forms/buttons.tsx';
-import { DialogForm, FormDialog, OpenModal, RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, FormDialog, OpenModal, Question } from '../../components/forms/DialogForm.tsx';
 import { desktop } from '../../desktop.ts';
 import { formatBytes } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
@@ -66,16 +66,16 @@ function OldFolder({ move: { folder, at, exists } }: { move: NonNullable<Place['
         {exists ? 'Remove the old folder' : 'Forget the old folder'}
       </Button>
       {isAsking && (
-        <RemoveDialog
+        <Question
           title={exists ? 'Remove the old folder?' : 'Forget the old folder?'}
-          submit={exists ? 'Remove' : 'Forget'}
-          removal={{ ...removal, mutate: () => removal.mutate() }}
+          answer={exists ? 'Remove' : 'Forget'}
+          save={{ ...removal, mutate: () => removal.mutate() }}
           onClose={() => setIsAsking(false)}
         >
           {exists
             ? `Everything in ${folder} is removed. Every file was compared with its copy in the new folder.`
             : `If ${folder} still exists, it stays, and opening it says where the archive is.`}
-        </RemoveDialog>
+        </Question>
       )}
     </div>
   );

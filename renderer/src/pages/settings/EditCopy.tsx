@@ -12,7 +12,7 @@ import { type Copy, type CopyChange, copyKeySchema } from '../../../../shared/no
 import { isProblem } from '../../api/client.ts';
 import { useSave } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { DialogForm, OpenModal, RemoveDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
+import { DialogForm, OpenModal, Question, useItemForm } from '../../components/forms/DialogForm.tsx';
 
 /** Changes the settings of a copy. Its place stays. */
 export function EditCopyForm({ copy }: { copy: Copy }) {
@@ -156,10 +156,10 @@ export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
   if (isProblem(remove.error, 'copy_needed'))
     return <MarkCopyLost copy={copy} place={place} onClose={onClose} />;
   return (
-    <RemoveDialog title="Remove this copy?" submit="Remove copy" removal={remove} onClose={onClose}>
+    <Question title="Remove this copy?" answer="Remove copy" save={remove} onClose={onClose}>
       {place} will no longer be updated. Its contents stay there. Delete them yourself if you no longer need
       them.
-    </RemoveDialog>
+    </Question>
   );
 }
 
@@ -167,7 +167,12 @@ export function RemoveCopy({ copy, place, onClose }: RemoveCopyProps) {
 function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
   const markLost = useSave('markCopyLost', () => ({ params: { id: copy.id } }), { onSaved: onClose });
   return (
-    <OpenModal onClose={onClose} title="Only this copy holds some objects" size="md">
+    <Question
+      title="Only this copy holds some objects"
+      answer="Mark as lost"
+      save={markLost}
+      onClose={onClose}
+    >
       <Stack gap="sm">
         <p>
           {place} is the only place that holds some offloaded objects. If it can be read, close this dialog
@@ -179,16 +184,7 @@ function MarkCopyLost({ copy, place, onClose }: RemoveCopyProps) {
           stored again, they repair the objects.
         </p>
       </Stack>
-      {markLost.error && <ErrorNote error={markLost.error} />}
-      <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button loading={markLost.isPending} onClick={() => markLost.mutate()}>
-          Mark as lost
-        </Button>
-      </Group>
-    </OpenModal>
+    </Question>
   );
 }
 

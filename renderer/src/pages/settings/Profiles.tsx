@@ -6,7 +6,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { HealthLine, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { IconButton, ItemButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
-import { RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { Question } from '../../components/forms/DialogForm.tsx';
 import { ProfileDialog } from '../../components/forms/ProfileDialog.tsx';
 import { countOf } from '../../format.ts';
 import { SettingsGroup } from './SettingsForm.tsx';
@@ -109,10 +109,10 @@ function RemoveProfile({ profile, onClose }: { profile: Profile; onClose: () => 
   const { id, name, sources } = profile;
   const removal = useSave('removeProfile', () => ({ params: { id } }), { onSaved: onClose });
   return (
-    <RemoveDialog title="Remove this profile?" submit="Remove" removal={removal} onClose={onClose}>
+    <Question title="Remove this profile?" answer="Remove" save={removal} onClose={onClose}>
       The cookies and the storage of <strong>{name}</strong> are deleted. You stay logged in in your browser.{' '}
       {sources > 0 &&
         `${countOf(sources, 'source')} will not be fetched until you choose another profile for ${sources === 1 ? 'it' : 'them'}, or none.`}
-    </RemoveDialog>
+    </Question>
   );
 }

@@ -6,7 +6,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { IconButton, RemoveItemButton } from '../../components/forms/buttons.tsx';
-import { FormDialog, RemoveDialog } from '../../components/forms/DialogForm.tsx';
+import { FormDialog, Question } from '../../components/forms/DialogForm.tsx';
 import { RepositoryForm, repositoryName } from '../../components/forms/RepositoryDialog.tsx';
 import { SettingsGroup } from './SettingsForm.tsx';
 
@@ -79,9 +79,9 @@ function RemoveRepository({ repository, onClose }: { repository: Repository; onC
     onSaved: onClose,
   });
   return (
-    <RemoveDialog title="Remove this repository?" submit="Remove" removal={removal} onClose={onClose}>
+    <Question title="Remove this repository?" answer="Remove" save={removal} onClose={onClose}>
       This node forgets the token for <strong>{repositoryName(repository)}</strong>. What was deposited stays
       there, and DOIs stay with their packs.
-    </RemoveDialog>
+    </Question>
   );
 }

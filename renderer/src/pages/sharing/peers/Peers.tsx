@@ -14,7 +14,7 @@ import type { SharingMode } from '../../../../../shared/node/settings.ts';
 import { useCall, useSave } from '../../../api/useCall.ts';
 import { EmptyState, ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { IconButton, ItemButton, RemoveItemButton } from '../../../components/forms/buttons.tsx';
-import { FormDialog, RemoveDialog } from '../../../components/forms/DialogForm.tsx';
+import { FormDialog, Question } from '../../../components/forms/DialogForm.tsx';
 import { Section } from '../../../components/layout/Page.tsx';
 import { useReloadAfterJobs } from '../../../state/jobs.ts';
 import { AddPeerForm, OwnLink } from './AddPeer.tsx';
@@ -173,10 +173,10 @@ function PeerItem({ peer }: { peer: Peer }) {
 function RemovePeer({ peer, onClose }: { peer: Peer; onClose: () => void }) {
   const remove = useSave('removePeer', () => ({ params: { id: peer.id } }), { onSaved: onClose });
   return (
-    <RemoveDialog title="Remove this peer?" submit="Remove peer" removal={remove} onClose={onClose}>
+    <Question title="Remove this peer?" answer="Remove peer" save={remove} onClose={onClose}>
       This node will no longer mirror {peer.name}, cosign its checkpoints or ask it for cosignatures. The
       pinned key is forgotten. Everything already mirrored stays.
-    </RemoveDialog>
+    </Question>
   );
 }
 
