@@ -259,48 +259,50 @@ export function useUrlOffset(): [offset: number, turn: (offset: number) => void]
 }
 
 interface FilteredListProps<Item> extends Pick<PagerProps, 'what' | 'one' | 'limit'> {
-  list: { data?: { items: Item[]; total: number } | undefined; error: Error | null; refetch: () => unknown };
+  list: {
+    data?: { items: readonly Item[]; total: number } | undefined;
+    error: Error | null;
+    refetch: () => unknown;
+  };
   filters: { isAny: boolean; clear: () => void };
   /** What is said if the filters exclude all items: a title, and what an item must have. */
   noMatch: readonly [title: string, rule: string];
   /** What is shown if there are no items at all. */
   empty: ReactNode;
-  children: (items: Item[]) => ReactNode;
+  children: (items: readonly Item[]) => ReactNode;
+  /** What the items and the pager are in. */
+  frame?: (shown: ReactNode) => ReactNode;
+  /** Turns the pages, if a turn is not to replace the entry of the history. */
+  onOffset?: (offset: number) => void;
 }
 
 /** A page of a list whose filters and offset are in the URL: its items and pager, or why there are none. */
-export function FilteredList<Item>({
-  list,
-  filters,
-  noMatch: [title, rule],
-  empty,
-  children,
-  ...pager
-}: FilteredListProps<Item>) {
+export function FilteredList<Item>(props: FilteredListProps<Item>) {
+  const { list, filters, noMatch, empty, children, frame = (shown) => shown, ...pager } = props;
   const [offset, turn] = useUrlOffset();
   const { data: page, error, refetch } = list;
+  const [title, rule] = noMatch;
+  const clear = (
+    <Button variant="default" onClick={filters.clear}>
+      Clear filters
+    </Button>
+  );
+  const shown = page && page.total > 0 && (
+    <>
+      {children(page.items)}
+      <Pager onOffset={turn} {...pager} total={page.total} offset={offset} />
+    </>
+  );
   return (
     <>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {page?.total === 0 && !filters.isAny && empty}
       {page?.total === 0 && filters.isAny && (
-        <EmptyState
-          title={title}
-          action={
-            <Button variant="default" onClick={filters.clear}>
-              Clear filters
-            </Button>
-          }
-        >
+        <EmptyState title={title} action={clear}>
           {rule}
         </EmptyState>
       )}
-      {page && page.total > 0 && (
-        <>
-          {children(page.items)}
-          <Pager {...pager} total={page.total} offset={offset} onOffset={turn} />
-        </>
-      )}
+      {shown && frame(shown)}
     </>
   );
 }

@@ -1,8 +1,9 @@
-import { CloseButton, TextInput } from '@mantine/core';
+import { CloseButton, Select, type SelectProps, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useCallback, useMemo, useState } from 'react';
 import { useSearchParams } from 'react-router';
+import { clearButtonProps } from './buttons.tsx';
 
 const PAUSE_MS = 250;
 
@@ -61,6 +62,29 @@ export function SearchField({ label, placeholder, value, onChange }: SearchField
       onKeyDown={(event) => {
         if (event.key === 'Enter') showNow(typed);
       }}
+    />
+  );
+}
+
+interface FilterSelectProps extends Omit<SelectProps, 'label' | 'value' | 'onChange'> {
+  /** The accessible name: `Status`. */
+  label: string;
+  value: string | undefined;
+  /** Called with an empty text if any value will do. */
+  onChange: (value: string) => void;
+}
+
+/** A filter whose values are chosen from a list. */
+export function FilterSelect({ label, value, onChange, ...props }: FilterSelectProps) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? '')}
+      clearable
+      clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
+      {...props}
     />
   );
 }

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl, Select } from '@mantine/core';
+import { Button, SegmentedControl } from '@mantine/core';
 import { Link } from 'react-router';
 import { DELIVERY_STATES, type Delivery, type DeliveryState } from '../../../../shared/alerts/alert.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
@@ -6,8 +6,7 @@ import { useCall, useSave } from '../../api/useCall.ts';
 import { type Column, DataTable, Pager, timeColumn, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
-import { useUrlFilters } from '../../components/forms/filters.tsx';
+import { FilterSelect, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
@@ -57,16 +56,13 @@ export default function DeliveriesPage() {
           onChange={(next) => filters.set({ state: next })}
           data={STATES}
         />
-        <Select
-          aria-label="Rule"
-          placeholder="Rule"
+        <FilterSelect
+          label="Rule"
           className={classes.rule}
           data={rules.data?.items.map(({ id, name }) => ({ value: id, label: name })) ?? []}
-          value={alert ?? null}
-          onChange={(id) => filters.set({ alert: id ?? '' })}
+          value={alert}
+          onChange={(id) => filters.set({ alert: id })}
           searchable
-          clearable
-          clearButtonProps={clearButtonProps('Any rule')}
         />
       </search>
       {isOwner && (

@@ -8,8 +8,8 @@ import { SealedCard } from '../../components/content/FindingParts.tsx';
 import { FindingCard } from '../../components/content/Findings.tsx';
 import { FilteredList, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps, exportFile } from '../../components/forms/buttons.tsx';
-import { SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
+import { exportFile } from '../../components/forms/buttons.tsx';
+import { FilterSelect, SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format.ts';
 
@@ -163,15 +163,12 @@ function Filters({ filters }: { filters: FindingFilters }) {
               onChange={(q) => set({ q })}
             />
           </div>
-          <Select
-            aria-label="Tag"
-            placeholder="Tag"
+          <FilterSelect
+            label="Tag"
             data={shown}
-            value={values.tag ?? null}
-            onChange={(tag) => set({ tag: tag ?? '' })}
+            value={values.tag}
+            onChange={(tag) => set({ tag })}
             searchable
-            clearable
-            clearButtonProps={clearButtonProps('Any tag')}
             w={180}
           />
         </>

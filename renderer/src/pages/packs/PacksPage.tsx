@@ -1,15 +1,27 @@
-import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core';
+import { Button, Pill, Popover, Switch, TextInput } from '@mantine/core';
 import { IconAdjustmentsHorizontal, IconPackageImport } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable, Pager, RowLink, timeColumn } from '../../components/data/DataTable.tsx';
+import {
+  type Column,
+  DataTable,
+  FilteredList,
+  RowLink,
+  timeColumn,
+  useUrlOffset,
+} from '../../components/data/DataTable.tsx';
 import { StateBadge, TimeText } from '../../components/data/Values.tsx';
-import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
-import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
+import {
+  FilterSelect,
+  SearchField,
+  type UrlFilters,
+  useUrlFilters,
+} from '../../components/forms/filters.tsx';
 import { PackPicker, StudyPicker, SubjectPicker } from '../../components/forms/pickers.tsx';
 import { Page, SplitView, useIsWide } from '../../components/layout/Page.tsx';
 import { authorsLine, formatBytes } from '../../format.ts';
@@ -31,7 +43,7 @@ export default function PacksPage() {
   const isWide = useIsWide();
   const navigate = useNavigate();
   const { sort = '-received', open } = view.values;
-  const offset = Number(view.values.offset ?? 0) || 0;
+  const [offset] = useUrlOffset();
   const packs = useCall(
     'listPacks',
     { query: { ...filters.values, sort, offset, limit: PAGE_SIZE } },
@@ -41,74 +53,50 @@ export default function PacksPage() {
     if (isWide) view.set({ open: pack.id === open ? '' : pack.id });
     else void navigate(`/packs/${pack.id}`);
   };
-  const assemble = (
+  const assemble = mayContribute && (
     <Button component={Link} to="/assemble" leftSection={<IconPackageImport size={17} aria-hidden />}>
       New pack
     </Button>
   );
-  const page = packs.data;
   return (
-    <Page title="Packs" actions={mayContribute && assemble}>
+    <Page title="Packs" actions={assemble}>
       <PackFacets filters={filters} />
-      {packs.error && <ErrorNote error={packs.error} onRetry={() => void packs.refetch()} />}
-      {page && page.total === 0 && (
-        <NoPacks isFiltered={filters.isAny} onClear={filters.clear} assemble={mayContribute && assemble} />
-      )}
-      {page && page.total > 0 && (
-        <SplitView
-          label="Open pack"
-          pane={open && <PackPreview id={open} />}
-          onClose={() => view.set({ open: '' })}
-        >
+      <FilteredList
+        list={packs}
+        filters={filters}
+        what="packs"
+        limit={PAGE_SIZE}
+        noMatch={['No pack matches', 'A pack must contain all words and match every filter.']}
+        empty={
+          <EmptyState title="No packs yet" action={assemble}>
+            A pack is a bundle of research files with a record of the authors, the outcome and the method.
+            Packs will appear here, newest first.
+          </EmptyState>
+        }
+        frame={(list) => (
+          <SplitView
+            label="Open pack"
+            pane={open && <PackPreview id={open} />}
+            onClose={() => view.set({ open: '' })}
+          >
+            {list}
+          </SplitView>
+        )}
+      >
+        {(items) => (
           <DataTable
             caption="Packs"
             columns={packColumns(openPack, isWide, open)}
-            rows={page.items}
+            rows={items}
             rowKey={(pack) => pack.id}
             onOpen={openPack}
             openKey={open}
             sort={sort}
             onSort={(next) => view.set({ sort: next, offset: '' })}
           />
-          <Pager
-            what="packs"
-            total={page.total}
-            limit={PAGE_SIZE}
-            offset={offset}
-            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
-          />
-        </SplitView>
-      )}
+        )}
+      </FilteredList>
     </Page>
-  );
-}
-
-interface NoPacksProps {
-  isFiltered: boolean;
-  onClear: () => void;
-  assemble: React.ReactNode;
-}
-
-function NoPacks({ isFiltered, onClear, assemble }: NoPacksProps) {
-  if (isFiltered) {
-    return (
-      <EmptyState
-        title="No pack matches"
-        action={
-          <Button variant="default" onClick={onClear}>
-            Clear filters
-          </Button>
-        }
-      >
-        A pack must contain all words and match every filter.
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState title="No packs yet" action={assemble}>
-      A pack is a bundle of research files with a record of the authors, the outcome and the method. Packs
-      will appear here, newest first.
-    </EmptyState>
   );
 }
 
@@ -266,15 +254,12 @@ function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
           />
         </div>
         {SELECTS.map(({ facet, label, values: choices }) => (
-          <Select
+          <FilterSelect
             key={facet}
-            aria-label={label}
-            placeholder={label}
+            label={label}
             data={choices.map((choice) => ({ value: OPTION + choice, label: choice }))}
-            value={values[facet] ? OPTION + values[facet] : null}
-            onChange={(value) => set({ [facet]: value?.slice(OPTION.length) ?? '' })}
-            clearable
-            clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
+            value={values[facet] && OPTION + values[facet]}
+            onChange={(value) => set({ [facet]: value.slice(OPTION.length) })}
             w={label === 'Replicated as' ? 152 : 128}
           />
         ))}

@@ -1,13 +1,19 @@
-import { Button, Checkbox, Modal, Select, TextInput } from '@mantine/core';
+import { Button, Checkbox, Modal, TextInput } from '@mantine/core';
 import { IconCamera, IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
-import { DataTable, Pager } from '../../components/data/DataTable.tsx';
+import { DataTable, FilteredList } from '../../components/data/DataTable.tsx';
 import { STATES } from '../../components/data/states.ts';
-import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
+import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
-import { SearchField, type UrlFilters, useFirstUse, useUrlFilters } from '../../components/forms/filters.tsx';
+import {
+  FilterSelect,
+  SearchField,
+  type UrlFilters,
+  useFirstUse,
+  useUrlFilters,
+} from '../../components/forms/filters.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { AddListForm } from './AddList.tsx';
@@ -39,36 +45,38 @@ export default function SourcesPage() {
   const isOwner = useIsOwner();
   const { dialog, open, offset, setOffset, sort, setSort } = useSourcesUrl(isOwner);
   const filters = useUrlFilters(SOURCE_FILTERS, RESET_BY_FILTERS);
-  const { items, total, error, refetch, isStale } = useSources({
+  const list = useSources({
     ...filters.values,
     state: SOURCE_STATES.find((state) => state === filters.values.state),
     sort,
     limit: PAGE_ROWS,
     offset,
   });
-  const isEmpty = items?.length === 0;
+  const isEmpty = list.data?.items.length === 0;
   const close = () => open();
   return (
     <Page
       title="Sources"
       lead="Watched web pages and files. Each is fetched on a schedule, and every version is kept."
-      actions={isOwner && <Actions canCheck={total > 0} onOpen={open} />}
+      actions={isOwner && <Actions canCheck={(list.data?.total ?? 0) > 0} onOpen={open} />}
     >
       <CheckOutcome />
       {isOwner && <CaptureOutcome onOpen={() => open('captures')} />}
       {isOwner && <FoundNotice onOpen={() => open('found')} />}
       {(!isEmpty || filters.isAny) && <SourceFilterBar filters={filters} />}
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {!items && !error && <p className="muted">Loading…</p>}
-      {isEmpty && (
-        <NoSources isOwner={isOwner} isFiltered={filters.isAny} onOpen={open} onClear={filters.clear} />
-      )}
-      {items && !isEmpty && (
-        <div data-stale={isStale || undefined}>
-          <SourcesTable sources={items} isOwner={isOwner} sort={sort} onSort={setSort} />
-          <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
-        </div>
-      )}
+      {!list.data && !list.error && <p className="muted">Loading…</p>}
+      <FilteredList
+        list={list}
+        filters={filters}
+        what="sources"
+        limit={PAGE_ROWS}
+        onOffset={setOffset}
+        noMatch={['No source matches', 'A source must match every filter.']}
+        empty={<NoSources isOwner={isOwner} onOpen={open} />}
+        frame={(shown) => <div data-stale={list.isPlaceholderData || undefined}>{shown}</div>}
+      >
+        {(items) => <SourcesTable sources={items} isOwner={isOwner} sort={sort} onSort={setSort} />}
+      </FilteredList>
       <Modal opened={dialog === 'add'} onClose={close} title="Watch a source" {...KEPT_FORM}>
         <AddSourceForm onClose={close} />
       </Modal>
@@ -158,28 +166,7 @@ function SourcesTable({ sources, isOwner, sort, onSort }: SourcesTableProps) {
   );
 }
 
-interface NoSourcesProps {
-  isOwner: boolean;
-  isFiltered: boolean;
-  onOpen: (name: Dialog) => void;
-  onClear: () => void;
-}
-
-function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
-  if (isFiltered) {
-    return (
-      <EmptyState
-        title="No source matches"
-        action={
-          <Button variant="default" onClick={onClear}>
-            Clear filters
-          </Button>
-        }
-      >
-        A source must match every filter.
-      </EmptyState>
-    );
-  }
+function NoSources({ isOwner, onOpen }: { isOwner: boolean; onOpen: (name: Dialog) => void }) {
   return (
     <EmptyState
       title="No sources yet"
@@ -255,15 +242,13 @@ interface ChoiceProps {
 
 function Choice({ label, data, isLoaded = true, value, onChange }: ChoiceProps) {
   return (
-    <Select
-      aria-label={label}
+    <FilterSelect
+      label={label}
       placeholder={`Any ${label.toLowerCase()}`}
       data={data}
-      value={value ?? null}
-      onChange={(chosen) => onChange(chosen ?? '')}
+      value={value}
+      onChange={onChange}
       searchable={!isLoaded || data.length > 8}
-      clearable
-      clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
       disabled={isLoaded && data.length === 0}
       className={classes.choice}
     />

@@ -1,3 +1,4 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { SOURCE_ORDERS, type Source, type WatchedSource } from '../../../../shared/collection/source.ts';
@@ -12,14 +13,14 @@ export type VisibleSource = Source & Partial<WatchedSource>;
 const REFRESH_MS = 15_000;
 
 /** A page of sources, with the owner's fields if the owner is signed in. */
-export function useSources(query: Record<string, string | number | undefined>) {
+export function useSources(
+  query: Record<string, string | number | undefined>,
+): UseQueryResult<{ items: VisibleSource[]; total: number }> {
   const session = useSession((state) => state.session);
   const options = { keepPrevious: true, refetchInterval: REFRESH_MS };
   const asOwner = useCall('listWatchedSources', { query }, { ...options, enabled: session?.owner === true });
   const asVisitor = useCall('listSources', { query }, { ...options, enabled: session?.owner === false });
-  const { data, error, refetch, isPlaceholderData } = session?.owner ? asOwner : asVisitor;
-  const items: readonly VisibleSource[] | undefined = data?.items;
-  return { items, total: data?.total ?? 0, error, refetch, isStale: isPlaceholderData };
+  return session?.owner ? asOwner : asVisitor;
 }
 
 /** One source; `watched` is set for the owner only. */

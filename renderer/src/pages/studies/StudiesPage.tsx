@@ -1,4 +1,4 @@
-import { Button, Radio, Select, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Radio, Stack, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useNavigate } from 'react-router';
@@ -14,9 +14,13 @@ import {
 } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/Values.tsx';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, useItemForm } from '../../components/forms/DialogForm.tsx';
-import { SearchField, type UrlFilters, useUrlFilters } from '../../components/forms/filters.tsx';
+import {
+  FilterSelect,
+  SearchField,
+  type UrlFilters,
+  useUrlFilters,
+} from '../../components/forms/filters.tsx';
 import { SubjectPicker } from '../../components/forms/pickers.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format.ts';
@@ -75,14 +79,11 @@ function StudyFilters({ filters }: { filters: UrlFilters<(typeof FILTERS)[number
           onChange={(q) => filters.set({ q })}
         />
       </div>
-      <Select
-        aria-label="Status"
-        placeholder="Status"
+      <FilterSelect
+        label="Status"
         data={studyStatusSchema.options}
-        value={filters.values.status ?? null}
-        onChange={(status) => filters.set({ status: status ?? '' })}
-        clearable
-        clearButtonProps={clearButtonProps('Any status')}
+        value={filters.values.status}
+        onChange={(status) => filters.set({ status })}
         w={140}
       />
       <SubjectPicker

@@ -1,12 +1,18 @@
-import { Autocomplete, Checkbox, CloseButton, Select, TextInput } from '@mantine/core';
+import { Autocomplete, Checkbox, CloseButton, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, LABEL_FILTERS, type LabelFilter, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButtonProps, IconButton } from '../../components/forms/buttons.tsx';
-import { type Filters, SearchField, type UrlFilters, useFirstUse } from '../../components/forms/filters.tsx';
+import { IconButton } from '../../components/forms/buttons.tsx';
+import {
+  FilterSelect,
+  type Filters,
+  SearchField,
+  type UrlFilters,
+  useFirstUse,
+} from '../../components/forms/filters.tsx';
 import type { Zone } from '../../state/displaySettings.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { useAgenciesAndTags } from '../sources/useSources.ts';
@@ -57,14 +63,12 @@ function MoreFilters({ filters: { values, set }, isUsed }: MoreFiltersProps) {
   const isOwner = useIsOwner();
   return (
     <>
-      <Select
-        aria-label="Event type"
+      <FilterSelect
+        label="Event type"
         placeholder="Any type"
         data={TYPE_OPTIONS}
-        value={values.event_type ?? null}
-        onChange={(event_type) => set({ event_type: event_type ?? '' })}
-        clearable
-        clearButtonProps={clearButtonProps('Any event type')}
+        value={values.event_type}
+        onChange={(event_type) => set({ event_type })}
         w={130}
       />
       <TextFilter
@@ -82,14 +86,12 @@ function MoreFilters({ filters: { values, set }, isUsed }: MoreFiltersProps) {
       />
       <DayFilter label="From" value={values.since} onChange={(since) => set({ since })} />
       <DayFilter label="To" value={values.until} onChange={(until) => set({ until })} />
-      <Select
-        aria-label="Quality"
+      <FilterSelect
+        label="Quality"
         placeholder="Any quality"
         data={QUALITY_OPTIONS}
-        value={values.label ?? null}
-        onChange={(label) => set({ label: label ?? '' })}
-        clearable
-        clearButtonProps={clearButtonProps('Any quality')}
+        value={values.label}
+        onChange={(label) => set({ label })}
         w={150}
       />
       <Checkbox
