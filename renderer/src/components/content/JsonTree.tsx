@@ -1,9 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
-import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { countOf } from '../../format.ts';
-import { rowOfKey } from '../data/FileTree.tsx';
+import { useTreeRows } from '../data/useTreeRows.ts';
 import classes from './content.module.css';
 
 interface JsonContentProps {
@@ -38,58 +37,48 @@ const ROW_HEIGHT = 24;
 
 /** A JSON document as a tree that folds. Only the visible rows are rendered; the arrow keys move, open and close. */
 function JsonTree({ nodes, label }: { nodes: readonly JsonNode[]; label: string }) {
-  const frame = useRef<HTMLDivElement>(null);
   const { rows, isOpen, toggle, expandAll, collapseAll } = useJsonRows(nodes);
-  const [current, setCurrent] = useState(0);
-  // The React compiler cannot memoize what this hook returns.
-  // oxlint-disable-next-line react/incompatible-library
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => rows[index]?.index ?? index,
+  const { frame, height, shown } = useTreeRows({
+    rows,
+    keyOf: placeOf,
+    rowHeight: ROW_HEIGHT,
     overscan: 12,
+    isOpen: (node) => (node.size > 0 ? isOpen(node) : undefined),
+    onToggle: toggle,
   });
-  const focusOn = (index: number) => {
-    const at = Math.max(0, Math.min(rows.length - 1, index));
-    setCurrent(rows[at]?.index ?? 0);
-    virtual.scrollToIndex(at);
-  };
-  const onKeyDown = (event: KeyboardEvent, node: JsonNode, index: number) => {
-    if (isToggle(event.key, node, isOpen(node))) toggle(node);
-    else {
-      const to = destination(event.key, index, rows);
-      if (to === undefined) return;
-      focusOn(to);
-    }
-    event.preventDefault();
-  };
   return (
     <>
       {nodes.some(({ size }) => size > 0) && <FoldButtons onExpand={expandAll} onCollapse={collapseAll} />}
       <div ref={frame} className={`${classes.tree} scroll small sheet`}>
-        <div role="tree" aria-label={label} className="relative" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((place) => {
-            const node = rows[place.index];
-            if (node === undefined) return null;
-            return (
-              <JsonTreeRow
-                key={node.index}
-                node={node}
-                place={place}
-                isOpen={isOpen(node)}
-                isCurrent={node.index === current}
-                measure={virtual.measureElement}
-                onFocus={() => setCurrent(node.index)}
-                onToggle={() => toggle(node)}
-                onKeyDown={(event) => onKeyDown(event, node, place.index)}
-              />
-            );
-          })}
+        <div role="tree" aria-label={label} className="relative" style={{ height }}>
+          {shown.map(({ row: node, key, props }) => (
+            // A container opens and closes with a click. Its row handles the keys.
+            <div
+              key={key}
+              role="treeitem"
+              {...props}
+              tabIndex={props.tabIndex}
+              onKeyDown={props.onKeyDown}
+              aria-setsize={node.parent?.size ?? 1}
+              aria-selected={props.tabIndex === 0}
+              className={`${classes.row} line baseline gap-2`}
+              style={{
+                ...props.style,
+                paddingInlineStart: `${Math.min(node.level, 30) * 1.1 - 0.6}rem`,
+              }}
+              onClick={() => node.size > 0 && toggle(node)}
+            >
+              <RowContent node={node} isOpen={isOpen(node)} />
+            </div>
+          ))}
         </div>
       </div>
     </>
   );
+}
+
+function placeOf({ index }: JsonNode): number {
+  return index;
 }
 
 function FoldButtons({ onExpand, onCollapse }: { onExpand: () => void; onCollapse: () => void }) {
@@ -103,26 +92,6 @@ function FoldButtons({ onExpand, onCollapse }: { onExpand: () => void; onCollaps
       </Button>
     </div>
   );
-}
-
-/** Whether a key opens or closes a container, as the tree pattern says. */
-function isToggle(key: string, { size }: JsonNode, isOpen: boolean): boolean {
-  if (size === 0) return false;
-  return key === 'Enter' || key === ' ' || key === (isOpen ? 'ArrowLeft' : 'ArrowRight');
-}
-
-/** Returns the row that a key leads to, as the tree pattern says. */
-function destination(key: string, index: number, rows: readonly JsonNode[]): number | undefined {
-  switch (key) {
-    case 'ArrowRight':
-      return index + 1;
-    case 'ArrowLeft': {
-      const parent = rows[index]?.parent;
-      return parent === undefined ? index : rows.indexOf(parent);
-    }
-    default:
-      return rowOfKey(key, index, rows.length);
-  }
 }
 
 /** Documents up to this length are open at first; of longer ones, the first two levels. */
@@ -148,57 +117,8 @@ function useJsonRows(nodes: readonly JsonNode[]) {
   };
 }
 
-// Rows are positioned one by one, so they are elements with roles.
-/* oxlint-disable jsx-a11y/prefer-tag-over-role */
-
 /** Longer values are cut. */
 const SHOWN_CHARACTERS = 2_000;
-
-interface JsonTreeRowProps {
-  node: JsonNode;
-  /** The place of the row. */
-  place: VirtualItem;
-  isOpen: boolean;
-  /** Whether Tab stops at this row. */
-  isCurrent: boolean;
-  measure: (element: HTMLElement | null) => void;
-  onFocus: () => void;
-  onToggle: () => void;
-  onKeyDown: (event: KeyboardEvent) => void;
-}
-
-/** A value of the document; a container opens and closes with a click. */
-function JsonTreeRow(props: JsonTreeRowProps) {
-  const { node, place, isOpen, isCurrent, measure, onFocus, onToggle, onKeyDown } = props;
-  return (
-    <div
-      ref={(element) => {
-        measure(element);
-        // The row of the last key gets the focus once it is rendered.
-        if (isCurrent && element?.parentElement?.contains(document.activeElement))
-          element.focus({ preventScroll: true });
-      }}
-      role="treeitem"
-      aria-level={node.level}
-      aria-posinset={node.position}
-      aria-setsize={node.parent?.size ?? 1}
-      aria-expanded={node.size > 0 ? isOpen : undefined}
-      aria-selected={isCurrent}
-      tabIndex={isCurrent ? 0 : -1}
-      data-index={place.index}
-      className={`${classes.row} line baseline gap-2`}
-      style={{
-        transform: `translateY(${place.start}px)`,
-        paddingInlineStart: `${Math.min(node.level, 30) * 1.1 - 0.6}rem`,
-      }}
-      onFocus={onFocus}
-      onClick={() => node.size > 0 && onToggle()}
-      onKeyDown={onKeyDown}
-    >
-      <RowContent node={node} isOpen={isOpen} />
-    </div>
-  );
-}
 
 function RowContent({ node, isOpen }: { node: JsonNode; isOpen: boolean }) {
   const { name, kind, size, text } = node;

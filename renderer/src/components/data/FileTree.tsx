@@ -1,7 +1,7 @@
 import { IconChevronRight, IconFile, IconFolder } from '@tabler/icons-react';
-import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useMemo, useState } from 'react';
 import classes from './data.module.css';
+import { useTreeRows } from './useTreeRows.ts';
 
 // A table element cannot hold rows that are positioned one by one, so the rows are elements with roles.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
@@ -40,54 +40,45 @@ interface TreeGridProps<Item> extends FileTreeCells<Item> {
 
 /** The rows of a tree. Only the visible ones are rendered; the arrow keys move between them. */
 export function TreeGrid<Item>({ label, rows, onToggle: toggle, onKey, ...cells }: TreeGridProps<Item>) {
-  const frame = useRef<HTMLDivElement>(null);
-  // The React compiler cannot memoize what this hook returns.
-  // oxlint-disable-next-line react/incompatible-library
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => rows[index]?.key ?? index,
+  const { frame, height, shown } = useTreeRows<TreeRow<Item>>({
+    rows,
+    keyOf,
+    rowHeight: ROW_HEIGHT,
     overscan: rows.length <= DRAWN_WHOLE ? DRAWN_WHOLE : 12,
-  });
-  const focus = useTreeFocus(rows, (index) => virtual.scrollToIndex(index));
-  const onKeyDown = (event: KeyboardEvent, row: TreeRow<Item>) => {
-    // Keys that are pressed inside a row belong to its buttons and fields.
-    if (event.target !== event.currentTarget) return;
-    if (row.kind === 'folder' && ['Enter', ' '].includes(event.key)) toggle(row.key, !row.isOpen);
-    else if (row.kind === 'folder' && event.key === 'ArrowRight' && !row.isOpen) toggle(row.key, true);
-    else if (row.kind === 'folder' && event.key === 'ArrowLeft' && row.isOpen) toggle(row.key, false);
-    else if (row.kind === 'more' && ['Enter', ' '].includes(event.key)) row.onMore?.();
-    else if (!focus.move(event.key, row)) {
+    isOpen: (row) => (row.kind === 'folder' ? row.isOpen : undefined),
+    onToggle: (row) => row.kind === 'folder' && toggle(row.key, !row.isOpen),
+    onKey: (event, row) => {
       if (row.kind === 'file') onKey?.(event, row.item);
-      return;
-    }
-    event.preventDefault();
-  };
+      if (row.kind !== 'more' || !['Enter', ' '].includes(event.key)) return;
+      row.onMore?.();
+      event.preventDefault();
+    },
+  });
   return (
     <div ref={frame} className={`${classes.tree} sheet`}>
       <div role="treegrid" aria-label={label} aria-rowcount={rows.length}>
-        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((place) => {
-            const row = rows[place.index];
-            if (row === undefined) return null;
-            return (
-              <FileTreeRow
-                key={row.key}
-                {...cells}
-                row={row}
-                place={place}
-                focus={focus}
-                measure={virtual.measureElement}
-                onToggle={toggle}
-                onKeyDown={(event) => onKeyDown(event, row)}
-              />
-            );
-          })}
+        <div role="rowgroup" className="relative" style={{ height }}>
+          {shown.map(({ row, key, index, props }) => (
+            <div
+              key={key}
+              id={row.kind === 'file' ? cells.idOf?.(row.item) : undefined}
+              role="row"
+              aria-setsize={row.siblings}
+              aria-rowindex={index + 1}
+              className={`${classes.row} cluster gap-3`}
+              {...props}
+            >
+              <RowContent {...cells} row={row} onToggle={toggle} />
+            </div>
+          ))}
         </div>
       </div>
     </div>
   );
+}
+
+function keyOf({ key }: { key: string }): string {
+  return key;
 }
 
 /** What the rows of a tree show. */
@@ -107,42 +98,6 @@ interface FileTreeCells<Item> {
 interface RowContentProps<Item> extends FileTreeCells<Item> {
   row: TreeRow<Item>;
   onToggle: (key: string, isOpen: boolean) => void;
-}
-
-interface FileTreeRowProps<Item> extends RowContentProps<Item> {
-  /** The place of the row. */
-  place: VirtualItem;
-  focus: TreeFocus;
-  measure: (element: HTMLElement | null) => void;
-  onKeyDown: (event: KeyboardEvent) => void;
-}
-
-/** A file or a folder of the tree. */
-function FileTreeRow<Item>(props: FileTreeRowProps<Item>) {
-  const { row, place, focus, measure, idOf, onKeyDown } = props;
-  return (
-    <div
-      ref={(element) => {
-        measure(element);
-        focus.attach(row.key, element);
-      }}
-      id={row.kind === 'file' ? idOf?.(row.item) : undefined}
-      role="row"
-      aria-level={row.level}
-      aria-posinset={row.position}
-      aria-setsize={row.siblings}
-      aria-rowindex={place.index + 1}
-      aria-expanded={row.kind === 'folder' ? row.isOpen : undefined}
-      tabIndex={focus.isCurrent(row.key) ? 0 : -1}
-      data-index={place.index}
-      className={`${classes.row} cluster gap-3`}
-      style={{ transform: `translateY(${place.start}px)` }}
-      onFocus={() => focus.setCurrent(row.key)}
-      onKeyDown={onKeyDown}
-    >
-      <RowContent {...props} />
-    </div>
-  );
 }
 
 function RowContent<Item>({ row, cells, folderCells, name, below, onToggle }: RowContentProps<Item>) {
@@ -287,83 +242,4 @@ function joined<Item>(name: string, folder: Folder<Item>): { name: string; folde
 
 function itemsIn<Item>({ folders, files }: Folder<Item>): Item[] {
   return [...files.map(({ item }) => item), ...[...folders.values()].flatMap(itemsIn)];
-}
-
-interface TreeFocus {
-  /** Whether Tab stops at this row. */
-  isCurrent: (key: string) => boolean;
-  setCurrent: (key: string) => void;
-  /** Registers the element of a rendered row; null when it is removed. */
-  attach: (key: string, element: HTMLElement | null) => void;
-  /** Moves the focus from a row by a key of the treegrid pattern. Returns whether the key is one. */
-  move: (key: string, from: { key: string }) => boolean;
-}
-
-/** Moves the focus between rows of which only the visible ones exist. */
-function useTreeFocus(rows: readonly TreeRow<unknown>[], scrollTo: (index: number) => void): TreeFocus {
-  const [current, setCurrent] = useState<string>();
-  const elements = useRef(new Map<string, HTMLElement>());
-  /** The row that gets the focus once it is rendered. */
-  const awaited = useRef<string>(undefined);
-  const hasCurrent = rows.some(({ key }) => key === current);
-  return {
-    isCurrent: (key) => (hasCurrent ? key === current : key === rows[0]?.key),
-    setCurrent,
-    attach: (key, element) => {
-      if (element) elements.current.set(key, element);
-      else elements.current.delete(key);
-      if (!element || awaited.current !== key) return;
-      awaited.current = undefined;
-      element.focus({ preventScroll: true });
-    },
-    move: (key, from) => {
-      const index = rows.findIndex((row) => row.key === from.key);
-      const to = destination(rows, index, key);
-      if (to === undefined) return false;
-      const row = rows[Math.max(0, Math.min(rows.length - 1, to))];
-      if (!row || row.key === from.key) return true;
-      scrollTo(rows.indexOf(row));
-      const element = elements.current.get(row.key);
-      if (element) element.focus({ preventScroll: true });
-      else awaited.current = row.key;
-      return true;
-    },
-  };
-}
-
-function destination(rows: readonly TreeRow<unknown>[], index: number, key: string): number | undefined {
-  switch (key) {
-    case 'ArrowRight':
-      return rows[index]?.kind === 'folder' ? index + 1 : index;
-    case 'ArrowLeft': {
-      const level = rows[index]?.level ?? 1;
-      const parent = rows.slice(0, index).findLastIndex((row) => row.level < level);
-      return parent === -1 ? index : parent;
-    }
-    default:
-      return rowOfKey(key, index, rows.length);
-  }
-}
-
-/** The rows that Page Up and Page Down move by. */
-const PAGE_ROWS = 10;
-
-/** Returns the row to which a key of a list moves the focus (ARIA tree pattern), or undefined for any other key. */
-export function rowOfKey(key: string, index: number, rows: number): number | undefined {
-  switch (key) {
-    case 'ArrowDown':
-      return index + 1;
-    case 'ArrowUp':
-      return index - 1;
-    case 'Home':
-      return 0;
-    case 'End':
-      return rows - 1;
-    case 'PageDown':
-      return index + PAGE_ROWS;
-    case 'PageUp':
-      return index - PAGE_ROWS;
-    default:
-      return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate } from 'react-router';
 import { useDiskAway } from '../../api/client.ts';
 import { signInRefusal } from '../../api/ownerSession.ts';
-import { readDropped } from '../../pages/assemble/files/readDropped.ts';
+import { readDropped } from '../../droppedFiles.ts';
 import { useNodeJobs } from '../../state/jobs.ts';
 import { invitationInFragment, useInvitationLink, useSession } from '../../state/session.ts';
 import { DiskAwayNote, describeError, ErrorNote } from '../feedback/ErrorNote.tsx';

@@ -11,13 +11,13 @@ import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
 import { ApiProblem, call, upload } from '../../api/client.ts';
 import { DigestChip } from '../../components/data/Values.tsx';
 import { describeError, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import type { PathFile } from '../../droppedFiles.ts';
 import { authorsLine, countOf, formatBytes } from '../../format.ts';
 import { canonicalSha256, hashStream } from '../../hashing/sha256.ts';
 import { runLocalJob } from '../../state/jobs.ts';
 import { readSession, useMayContribute } from '../../state/session.ts';
 import classes from './assemble.module.css';
 import { addToDraft, useDraft } from './draftStore.ts';
-import type { PathFile } from './files/readDropped.ts';
 
 /** Shows dropped pack files: what each contains and whether it is intact. Imports them on request. */
 export default function ImportDialog() {

@@ -2,6 +2,7 @@ import { create } from 'zustand';
 import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import type { Pack, PackFile } from '../../../../shared/archive/pack.ts';
 import { MAX_PACK_FILES } from '../../../../shared/limits.ts';
+import { isSystemFile, type PathFile } from '../../droppedFiles.ts';
 import type { HashReply, HashRequest } from '../../hashing/hash.worker.ts';
 import { completeDraft, type Draft, emptyDraft, isTouched, type SavedDraft } from './draft.ts';
 import {
@@ -24,7 +25,6 @@ import {
   withReply,
 } from './files/draftFile.ts';
 import { matchPaths, suggestedTitle } from './files/matchPaths.ts';
-import { isSystemFile, type PathFile } from './files/readDropped.ts';
 
 /** Where the draft is saved. */
 export type Saving =

@@ -21,9 +21,9 @@ import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobsTray.tsx';
 import { IconButton, saveFile } from '../../components/forms/buttons.tsx';
 import { Page, Section } from '../../components/layout/Page.tsx';
+import { type PathFile, readChosen, readDropped } from '../../droppedFiles.ts';
 import { countOf, formatBytes, formatCount } from '../../format.ts';
 import { useSession } from '../../state/session.ts';
-import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
 import {
   type CheckpointNote,
   type CheckpointResult,

@@ -2,8 +2,8 @@ import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/evidence/verifyEvid
 import { WRITTEN_PAGES } from '../../../../shared/proof/evidence/writtenPages.ts';
 import { shownPath } from '../../../../shared/proof/words.ts';
 import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
+import type { PathFile } from '../../droppedFiles.ts';
 import { readSession } from '../../state/session.ts';
-import type { PathFile } from '../assemble/files/readDropped.ts';
 import { MAX_BAG_FILE_BYTES } from './bagFile.ts';
 import {
   type CheckedNote,

@@ -3,6 +3,7 @@ import { IconCopy, IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { IconButton } from '../../../components/forms/buttons.tsx';
+import { readChosen } from '../../../droppedFiles.ts';
 import { countOf, formatBytes } from '../../../format.ts';
 import classes from '../assemble.module.css';
 import { bytesOf } from '../draftRecord.ts';
@@ -12,7 +13,6 @@ import { FormSection } from '../sections/ResultsSection.tsx';
 import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
 import { isReusable, usePreviousFiles } from './nodeFiles.ts';
-import { readChosen } from './readDropped.ts';
 
 /** The files of the pack: add, rename and remove. */
 export function FilesSection() {

@@ -3,10 +3,10 @@ import { newPathFault } from '../../../../../shared/archive/filePath.ts';
 import type { PackFile } from '../../../../../shared/archive/pack.ts';
 import type { FileChange } from '../../../../../shared/archive/packComparison.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
+import type { PathFile } from '../../../droppedFiles.ts';
 import { countOf, formatCount } from '../../../format.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { rowKey } from '../draft.ts';
-import type { PathFile } from './readDropped.ts';
 
 /** A file in the draft. */
 export interface DraftFile {
