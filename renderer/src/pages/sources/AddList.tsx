@@ -2,8 +2,6 @@ import { Button, FileButton, Group, SegmentedControl, Textarea, UnstyledButton }
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'react-router';
-import { create } from 'zustand';
-import { createJSONStorage, persist } from 'zustand/middleware';
 import {
   LIST_MEDIA_TYPES,
   LIST_OUTCOMES,
@@ -20,16 +18,17 @@ import { CopyButton } from '../../components/forms/buttons.tsx';
 import { DialogButtons } from '../../components/forms/DialogForm.tsx';
 import { useFileDrop } from '../../components/forms/FileDropField.tsx';
 import { countOf, formatBytes } from '../../format.ts';
+import { createKeptDraft } from '../../state/keptDraft.ts';
 import classes from './sources.module.css';
 
 /** Adds the sources of a list that is pasted, dropped or chosen, then reports the result for each entry. */
 export function AddListForm({ onClose }: { onClose: () => void }) {
-  const { text, change, clear } = useListDraft();
+  const { draft, change, clear } = useListDraft();
   const [sent, setSent] = useState<ListFormat>('text');
   const reload = useReload();
   const send = useMutation({
     mutationFn: (form: ListFormat): Promise<SourceImport> =>
-      sendStream('importSources', { body: text, mediaType: listMediaType(form) }),
+      sendStream('importSources', { body: draft.text, mediaType: listMediaType(form) }),
     onSuccess: ({ refused }) => {
       if (refused === 0) clear();
     },
@@ -38,7 +37,7 @@ export function AddListForm({ onClose }: { onClose: () => void }) {
   if (send.data) {
     const { items } = send.data;
     const fixRejected = () => {
-      if (sent === 'text') change({ text: refusedLines(text, items) });
+      if (sent === 'text') change({ text: refusedLines(draft.text, items) });
       send.reset();
     };
     return <ListOutcome outcome={send.data} onFix={fixRejected} onClose={onClose} />;
@@ -74,7 +73,8 @@ interface ListFieldsProps {
 
 /** The input for a list and its format. */
 function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
-  const { text, fileName, form: chosen, change } = useListDraft();
+  const { draft, change } = useListDraft();
+  const { text, fileName, form: chosen } = draft;
   const [unread, setUnread] = useState<unknown>();
   const form = chosen ?? detectListFormat(text, fileName);
   const isEmpty = text.trim() === '';
@@ -132,7 +132,8 @@ function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
 
 /** The format, and how the list is understood in it. */
 function FormatChoice({ form }: { form: ListFormat }) {
-  const { text, fileName, form: chosen, change } = useListDraft();
+  const { draft, change } = useListDraft();
+  const { text, fileName, form: chosen } = draft;
   return (
     <div className="stack items-start gap-2">
       <SegmentedControl
@@ -273,27 +274,13 @@ interface ListDraft {
   fileName: string;
   /** The format chosen by hand, or null for the detected one. */
   form: ListFormat | null;
-  change: (change: Partial<Pick<ListDraft, 'text' | 'fileName' | 'form'>>) => void;
-  clear: () => void;
 }
 
-const EMPTY = { text: '', fileName: '', form: null };
+const EMPTY: ListDraft = { text: '', fileName: '', form: null };
 
-/** The list form, saved as it is typed until every entry is accepted. */
-const useListDraft = create<ListDraft>()(
-  persist(
-    (set) => ({
-      ...EMPTY,
-      change: (change) => set(change),
-      clear: () => set(EMPTY),
-    }),
-    {
-      name: 'strongroom-source-list',
-      storage: createJSONStorage(() => sessionStorage),
-      partialize: ({ text, fileName, form }) =>
-        text.length <= MAX_KEPT ? { text, fileName, form } : { ...EMPTY },
-    },
-  ),
+/** The list form, until every entry is accepted. */
+const useListDraft = createKeptDraft('strongroom-source-list', EMPTY, (draft) =>
+  draft.text.length <= MAX_KEPT ? draft : EMPTY,
 );
 
 /** The name and description of each list format. */

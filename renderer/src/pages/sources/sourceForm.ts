@@ -1,7 +1,5 @@
 import type { ChangeEvent } from 'react';
 import type { z } from 'zod';
-import { create } from 'zustand';
-import { createJSONStorage, persist } from 'zustand/middleware';
 import type { Follow, FollowKind } from '../../../../shared/collection/follow.ts';
 import {
   type PictureRegion,
@@ -19,6 +17,7 @@ import {
 } from '../../../../shared/collection/source.ts';
 import { issueMessage } from '../../../../shared/values/checkBody.ts';
 import { ApiProblem } from '../../api/client.ts';
+import { createKeptDraft } from '../../state/keptDraft.ts';
 
 /** What a part of a form gets of a draft. */
 export interface DraftProps<Draft> {
@@ -151,7 +150,6 @@ export function followDraftOf(follow: Follow | null): FollowDraft {
   };
 }
 
-/** What is sent; not yet checked. */
 /** For requests that need a whole address. The test fetch of a new source finds out its scheme. */
 export function withScheme(url: string): string {
   return url === '' || hasScheme(url) ? url : `https://${url}`;
@@ -161,6 +159,7 @@ export function hasScheme(address: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(address);
 }
 
+/** What is sent; not yet checked. */
 export function followOf(draft: FollowDraft): Follow | null {
   const { follow_kind, follow_match, follow_types, follow_limit, follow_approve } = draft;
   if (follow_kind === '') return null;
@@ -396,31 +395,8 @@ export function errorsOf(error: unknown): DraftErrors {
   return errors;
 }
 
-interface NewSourceDraft {
-  draft: SourceDraft;
-  change: (change: Partial<SourceDraft>) => void;
-  clear: () => void;
-}
-
-/**
- * The source form, saved as it is typed until the source is added. Headers may be secret and are not saved.
- */
-export const useNewSourceDraft = create<NewSourceDraft>()(
-  persist(
-    (set) => ({
-      draft: EMPTY_DRAFT,
-      change: (change) => set((state) => ({ draft: { ...state.draft, ...change } })),
-      clear: () => set({ draft: EMPTY_DRAFT }),
-    }),
-    {
-      name: 'strongroom-new-source',
-      // A draft of an earlier version lacks the newer fields.
-      merge: (kept, current) => ({
-        ...current,
-        draft: { ...EMPTY_DRAFT, ...(kept as { draft?: SourceDraft } | undefined)?.draft },
-      }),
-      storage: createJSONStorage(() => sessionStorage),
-      partialize: ({ draft }) => ({ draft: { ...draft, headers: '' } }),
-    },
-  ),
-);
+/** The source form, until the source is added. Headers may be secret. */
+export const useNewSourceDraft = createKeptDraft('strongroom-new-source', EMPTY_DRAFT, (draft) => ({
+  ...draft,
+  headers: '',
+}));

@@ -2,7 +2,6 @@ import { Checkbox, NumberInput, SegmentedControl, TextInput } from '@mantine/cor
 import { type FormEvent, useState } from 'react';
 import { z } from 'zod';
 import { create } from 'zustand';
-import { createJSONStorage, persist } from 'zustand/middleware';
 import {
   type CaptureResult,
   captureResultSchema,
@@ -18,6 +17,7 @@ import { DialogButtons } from '../../../components/forms/DialogForm.tsx';
 import { FileDropField } from '../../../components/forms/FileDropField.tsx';
 import { formatBytes, formatCount } from '../../../format.ts';
 import { runLocalJob } from '../../../state/jobs.ts';
+import { createKeptDraft } from '../../../state/keptDraft.ts';
 import { type DraftProps, inputsOf } from '../sourceForm.ts';
 
 /** Imports captures made by others: from a WARC or WACZ file, or from an archive that supports Memento. */
@@ -161,28 +161,11 @@ const EMPTY: CaptureDraft = {
   ignoreRobots: false,
 };
 
-interface CaptureDraftState {
-  draft: CaptureDraft;
-  change: (change: Partial<CaptureDraft>) => void;
-  /** Empties the form, unless it has been edited since. */
-  discard: (draft: CaptureDraft) => void;
-}
-
-/** The import form, saved as it is typed until the import succeeds. */
-export const useCaptureDraft = create<CaptureDraftState>()(
-  persist(
-    (set) => ({
-      draft: EMPTY,
-      change: (change) => set((state) => ({ draft: { ...state.draft, ...change } })),
-      discard: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
-    }),
-    {
-      name: 'strongroom-captures',
-      storage: createJSONStorage(() => sessionStorage),
-      partialize: ({ draft }) => ({ draft: { ...draft, file: null } }),
-    },
-  ),
-);
+/** The import form, until the import succeeds. */
+export const useCaptureDraft = createKeptDraft('strongroom-captures', EMPTY, (draft) => ({
+  ...draft,
+  file: null,
+}));
 
 /** Validates the form with the node's own rules. */
 function importOf(draft: CaptureDraft): { value: CaptureImport } | { errors: CaptureDraftErrors } {
