@@ -1,18 +1,14 @@
 import {
   Button,
   Checkbox,
-  Collapse,
   Group,
   MultiSelect,
   NumberInput,
   SegmentedControl,
   TagsInput,
   TextInput,
-  UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useDisclosure } from '@mantine/hooks';
-import { IconChevronRight } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ALERT_PACES, type Alert, STATE_CONDITIONS } from '../../../../shared/alerts/alert.ts';
@@ -23,6 +19,7 @@ import { ApiProblem, call } from '../../api/client.ts';
 import { useCall, useReload } from '../../api/useCall.ts';
 import { CopyButton } from '../../components/forms/buttons.tsx';
 import { DialogForm, FormDialog, OpenModal, useFormDialog } from '../../components/forms/DialogForm.tsx';
+import { Disclosure } from '../../components/forms/Disclosure.tsx';
 import { desktop } from '../../desktop.ts';
 import { QUALITY_OPTIONS } from '../timeline/EventFilterBar.tsx';
 import classes from './AlertsPage.module.css';
@@ -194,19 +191,13 @@ const NUMBER_FIELDS = [
 
 /** What must be true within the part of a source that is watched. */
 function WatchedConditions({ form }: { form: RuleForm }) {
-  const [opened, { toggle }] = useDisclosure(WATCHED_FIELDS.some((field) => form.values[field].length > 0));
-  const isOpen = opened || WATCHED_FIELDS.some((field) => form.errors[field] !== undefined);
   return (
     <>
-      <UnstyledButton
-        className="line inline gap-2 self-start compact accent"
-        aria-expanded={isOpen}
-        onClick={toggle}
+      <Disclosure
+        title="Conditions on the watched part"
+        isUsed={WATCHED_FIELDS.some((field) => form.values[field].length > 0)}
+        isWrong={WATCHED_FIELDS.some((field) => form.errors[field] !== undefined)}
       >
-        <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
-        Conditions on the watched part
-      </UnstyledButton>
-      <Collapse expanded={isOpen}>
         <div className="stack gap-4">
           <p className="small muted">
             The part is set on the page of the source. Without one, these apply to all of it.
@@ -243,7 +234,7 @@ function WatchedConditions({ form }: { form: RuleForm }) {
             />
           </div>
         </div>
-      </Collapse>
+      </Disclosure>
       <Checkbox
         label="Confirm changes"
         description="Fetches the source again after 30 seconds and alerts only if the change still stands."

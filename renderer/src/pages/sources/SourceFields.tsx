@@ -1,19 +1,8 @@
-import {
-  Autocomplete,
-  Checkbox,
-  Collapse,
-  NumberInput,
-  Select,
-  TagsInput,
-  Textarea,
-  TextInput,
-  UnstyledButton,
-} from '@mantine/core';
-import { IconChevronRight } from '@tabler/icons-react';
-import { type ReactNode, useState } from 'react';
+import { Autocomplete, Checkbox, NumberInput, Select, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { FollowKind } from '../../../../shared/collection/follow.ts';
 import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
+import { Disclosure } from '../../components/forms/Disclosure.tsx';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format.ts';
 import { FollowPreview } from './FoundList.tsx';
@@ -163,32 +152,6 @@ const FOLLOW_FIELDS = ['follow_kind', 'follow_match', 'follow_types', 'follow_li
 
 function hasErrors(errors: DraftErrors, fields: readonly (keyof DraftErrors)[]): boolean {
   return fields.some((field) => errors[field] !== undefined);
-}
-
-interface DisclosureProps {
-  title: string;
-  /** Whether its fields have values when it is first shown: then it is open. */
-  isUsed: boolean;
-  isWrong: boolean;
-  children: ReactNode;
-}
-
-function Disclosure({ title, isUsed, isWrong, children }: DisclosureProps) {
-  const [opened, setOpened] = useState(isUsed);
-  const isOpen = opened || isWrong;
-  return (
-    <>
-      <UnstyledButton
-        className="line inline gap-2 self-start compact accent"
-        aria-expanded={isOpen}
-        onClick={() => setOpened(!isOpen)}
-      >
-        <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
-        {title}
-      </UnstyledButton>
-      <Collapse expanded={isOpen}>{children}</Collapse>
-    </>
-  );
 }
 
 function FetchFields({ canAllowPrivate, ...fields }: SourceFieldsProps) {
