@@ -137,7 +137,6 @@ export const drawRequestSchema = z.strictObject({
   url: watchedUrlSchema,
   at: z.iso.datetime({ offset: true, error: 'Enter a time such as 2026-11-20T10:14:21Z.' }),
 });
-export type DrawRequest = z.output<typeof drawRequestSchema>;
 
 export const newPageSchema = z.strictObject({ url: watchedUrlSchema });
 

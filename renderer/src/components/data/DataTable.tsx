@@ -1,10 +1,9 @@
 import { Button } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, startTransition, useEffect, useState } from 'react';
-import { Link } from 'react-router';
+import { Link, useSearchParams } from 'react-router';
 import { formatCount } from '../../format.ts';
 import { EmptyState, ErrorNote } from '../feedback/ErrorNote.tsx';
-import { useUrlFilters } from '../forms/filters.tsx';
 import classes from './data.module.css';
 import { TimeText } from './Values.tsx';
 
@@ -250,12 +249,21 @@ export function Pager({ what, one = what.slice(0, -1), total, limit, offset, onO
   );
 }
 
-const VIEW = ['offset'] as const;
-
-/** Returns the offset in the page's URL, and a function that changes it. */
-export function useUrlOffset(): [offset: number, turn: (offset: number) => void] {
-  const { values, set } = useUrlFilters(VIEW);
-  return [Number(values.offset) || 0, (next) => set({ offset: next ? String(next) : '' })];
+/** Returns the offset in the page's URL, and a function that changes it. `replace`: without an entry in the history. */
+export function useUrlOffset(replace = true): [offset: number, turn: (offset: number) => void] {
+  const [search, setSearch] = useSearchParams();
+  const text = search.get('offset') ?? '';
+  const turn = (next: number) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (next > 0) after.set('offset', String(next));
+        else after.delete('offset');
+        return after;
+      },
+      { replace },
+    );
+  return [/^\d{1,9}$/.test(text) ? Number(text) : 0, turn];
 }
 
 interface FilteredListProps<Item> extends Pick<PagerProps, 'what' | 'one' | 'limit'> {

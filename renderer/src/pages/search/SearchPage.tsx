@@ -1,10 +1,10 @@
 import { Button, SegmentedControl } from '@mantine/core';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import type { FoundText, Snippet } from '../../../../shared/collection/derived.ts';
 import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ObjectDigest } from '../../components/content/Retrieval.tsx';
-import { Pager } from '../../components/data/DataTable.tsx';
+import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { type Filters, SearchField, useUrlFilters } from '../../components/forms/filters.tsx';
@@ -25,9 +25,8 @@ const RESET_BY_FILTERS = ['offset'];
 /** Full-text search in all versions of all sources and in the files of packs. */
 export default function SearchPage() {
   const { values, set } = useUrlFilters(FILTERS, RESET_BY_FILTERS);
-  const [search, setSearch] = useSearchParams();
   const q = values.q ?? '';
-  const offset = offsetIn(search.get('offset'));
+  const [offset, setOffset] = useUrlOffset(false);
   const { data, error, refetch, isPlaceholderData } = useCall(
     'searchTexts',
     {
@@ -41,12 +40,6 @@ export default function SearchPage() {
     },
     { enabled: q !== '', keepPrevious: true },
   );
-  const setOffset = (next: number) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      after.set('offset', String(next));
-      return after;
-    });
   const found = q === '' ? undefined : data;
   return (
     <Page title="Text search" lead="Searches every version of every source, and the files of packs.">
@@ -123,10 +116,6 @@ function BeforeSearch() {
 
 function timelineFor(q: string): string {
   return `/timeline?${new URLSearchParams({ q }).toString()}`;
-}
-
-function offsetIn(text: string | null): number {
-  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 /** One source or file that matches, with a snippet. */

@@ -2,7 +2,7 @@ import { Button, Checkbox, Modal, TextInput } from '@mantine/core';
 import { IconCamera, IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
-import { DataTable, FilteredList } from '../../components/data/DataTable.tsx';
+import { DataTable, FilteredList, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { STATES } from '../../components/data/states.ts';
 import { EmptyState } from '../../components/feedback/ErrorNote.tsx';
 import { IconButton } from '../../components/forms/buttons.tsx';
@@ -43,7 +43,8 @@ const KEPT_FORM = { size: 'lg', closeOnClickOutside: false, centered: false } as
 /** The list of watched sources and, for the owner, their actions. */
 export default function SourcesPage() {
   const isOwner = useIsOwner();
-  const { dialog, open, offset, setOffset, sort, setSort } = useSourcesUrl(isOwner);
+  const { dialog, open, sort, setSort } = useSourcesUrl(isOwner);
+  const [offset, setOffset] = useUrlOffset(false);
   const filters = useUrlFilters(SOURCE_FILTERS, RESET_BY_FILTERS);
   const list = useSources({
     ...filters.values,

@@ -48,7 +48,7 @@ export type Dialog = (typeof DIALOGS)[number];
 /** Failing sources come first unless another order is chosen. */
 const FAILING_FIRST = 'state';
 
-/** The order, the offset and the open dialog, all stored in the URL of the page. Visitors have no dialogs. */
+/** The order and the open dialog, all stored in the URL of the page. Visitors have no dialogs. */
 export function useSourcesUrl(isOwner: boolean) {
   const [search, setSearch] = useSearchParams();
   const dialog = isOwner ? DIALOGS.find((name) => search.has(name)) : undefined;
@@ -62,12 +62,6 @@ export function useSourcesUrl(isOwner: boolean) {
       },
       { replace: true },
     );
-  const setOffset = (next: number) =>
-    setSearch((before) => {
-      const after = new URLSearchParams(before);
-      after.set('offset', String(next));
-      return after;
-    });
   const setSort = (next: string) =>
     setSearch((before) => {
       const after = new URLSearchParams(before);
@@ -75,23 +69,12 @@ export function useSourcesUrl(isOwner: boolean) {
       after.delete('offset');
       return after;
     });
-  return {
-    dialog,
-    open,
-    offset: offsetIn(search.get('offset')),
-    setOffset,
-    sort: sortIn(search.get('sort')),
-    setSort,
-  };
+  return { dialog, open, sort: sortIn(search.get('sort')), setSort };
 }
 
 function sortIn(text: string | null): string {
   const isKnown = SOURCE_ORDERS.some((order) => order === text?.replace(/^-/, ''));
   return text !== null && isKnown ? text : FAILING_FIRST;
-}
-
-function offsetIn(text: string | null): number {
-  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
 }
 
 export interface Selection {

@@ -140,10 +140,6 @@ export interface PeerWithholding {
 const COLUMNS = 'peer, subject, kind, entry, withholding';
 
 export const insertPeerWithholding = inserts<PeerWithholding>('peer_withholdings', COLUMNS);
-export const peerWithholding = selectOne<
-  PeerWithholding,
-  [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
->(`SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject`);
 /** Returns what this archive withholds because of what a peer says of one subject: the whole, or the objects that came from it. */
 export const withholdingsFor = selectAll<
   PeerWithholding,
