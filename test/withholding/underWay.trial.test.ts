@@ -7,7 +7,7 @@ import { release, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { newMarker } from '../simulate/markers.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { publishedSet } from '../support/archive/sets.ts';
+import { publishedSet, uploadManifest } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { gzippedByRecord, response } from '../support/warcFiles.ts';
@@ -92,6 +92,26 @@ test('a file that a set has in parts', async () => {
   await expectBrokenOff(node, `/api/packs/${manifest.id}/set/files/large`, markers.at(-1) ?? '', () =>
     withhold(node, { pack: manifest.id }),
   );
+});
+
+test('a part of a withheld file, when the set is published that says so', async () => {
+  const node = await openTestNode();
+  const { files, markers } = markedFiles();
+  const pieces = [Buffer.concat(Object.values(files)), Buffer.from('The end.')];
+  const whole = Buffer.concat(pieces);
+  await uploadNewPack(node, {}, { whole });
+  await withhold(node, { sha256: sha256Of(whole) });
+  const parts: object[] = [];
+  for (const piece of pieces) {
+    const { id: pack } = await uploadNewPack(node, { title: `Part ${parts.length}` }, { piece });
+    parts.push({ pack, path: 'piece', bytes: piece.length, sha256: sha256Of(piece) });
+  }
+  const file = { path: 'whole', bytes: whole.length, sha256: sha256Of(whole), parts };
+  const address = `/api/blobs/${sha256Of(pieces[0] ?? '')}`;
+  await expectBrokenOff(node, address, markers.at(-1) ?? '', async () => {
+    const manifest = { format: 'strongroom-set@1', files: [file] };
+    expect((await uploadManifest(node, manifest)).status).toBe(201);
+  });
 });
 
 test('a pack file, of which one file is withheld', async () => {
