@@ -66,6 +66,11 @@ describe('what a page shows', () => {
       '/two\n',
     ],
     [
+      'letters as they are written, whatever a style or a formula makes of them (decision 26)',
+      '<p style="text-transform: uppercase">Written small<p><math><mi>x</mi><mo>=</mo><mn>2</mn></math>',
+      'Written small\nx=2\n',
+    ],
+    [
       'what comes after a while',
       '<p id="p">-<script>setTimeout(() => p.textContent = "later", 1500)</script>',
       'later\n',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dropBuffers } from './support/dropFiles.ts';
 import { expect, test } from './support/fixtures.ts';
 import { holdRequests } from './support/holdRequests.ts';
 import type { NodeProcess } from './support/nodeProcess.ts';
@@ -118,6 +119,36 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await input.setInputFiles([named('one.txt', 'one')]);
     await expect(page.getByText('Not in the archive', { exact: true })).toBeVisible();
     await expect(checked).toHaveCount(0);
+  });
+  await startOver(page);
+  await test.step('a drop that the browser cannot read adds nothing and says so; the next one is read', async () => {
+    await page.goto('/verify');
+    await expect(page.getByText('Drop files or folders here')).toBeVisible();
+    await page.evaluate(() => {
+      const genuine = DataTransferItem.prototype.webkitGetAsEntry;
+      DataTransferItem.prototype.webkitGetAsEntry = () => {
+        DataTransferItem.prototype.webkitGetAsEntry = genuine;
+        const file = (_read: unknown, failed: (error: unknown) => void) =>
+          failed(new DOMException('It cannot be read.', 'NotReadableError'));
+        return { isFile: true, isDirectory: false, name: 'locked.txt', file } as unknown as FileSystemEntry;
+      };
+    });
+    await dropBuffers(page, [
+      ['locked.txt', Buffer.from('locked')],
+      ['beside.txt', Buffer.from('beside')],
+    ]);
+    const failed = page.getByRole('alert').filter({ hasText: 'cannot be read' });
+    await expect(failed).toBeVisible();
+    await expect(page.getByRole('list', { name: 'Verified files' })).toHaveCount(0);
+    // One path twice, with two contents, is two rows.
+    await dropBuffers(page, [
+      ['twice.txt', Buffer.from('first')],
+      ['twice.txt', Buffer.from('second')],
+    ]);
+    await expect(failed).toHaveCount(0);
+    const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+    await expect(rows).toHaveCount(2);
+    for (const row of await rows.all()) await expect(row).toContainText('Not in the archive');
   });
   await startOver(page);
   await test.step('a list that cannot be read does not stop what was dropped with it', async () => {
