@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
@@ -282,7 +283,45 @@ let activeStreams = 0;
  */
 async function sendParts(response: ServerResponse, body: FileBody): Promise<void> {
   if (body.read) return streamRemotely(response, body, body.read);
-  await stream(response, body);
+  const bytes = body.parts.reduce((sum, part) => sum + sizeOf(part), 0);
+  if (bytes <= SMALL_CHUNK_BYTES) sendAtOnce(response, body, bytes);
+  else await stream(response, body);
+}
+
+/**
+ * Sends a few bytes, which are read synchronously: four calls that the cache of the disk answers take a tenth of the time
+ * of four promises.
+ */
+function sendAtOnce(response: ServerResponse, { file, bytes, parts, ...body }: FileBody, size: number): void {
+  const chunks: Buffer[] = [];
+  const read = Buffer.allocUnsafe(size);
+  let filled = 0;
+  const descriptor = openBlobFileSync(file);
+  try {
+    if (fstatSync(descriptor).size !== bytes) throw blobDamaged();
+    for (const part of parts) {
+      const chunk = read.subarray(filled, (filled += sizeOf(part)));
+      for (let rest = chunk, position = part.start; rest.length > 0; ) {
+        const count = readSync(descriptor, rest, 0, rest.length, position);
+        if (count === 0) throw blobDamaged();
+        rest = rest.subarray(count);
+        position += count;
+      }
+      chunks.push(Buffer.from(part.before, 'latin1'), chunk);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  response.writeHead(body.status, body.headers);
+  response.end(Buffer.concat([...chunks, Buffer.from(body.after, 'latin1')]));
+}
+
+function openBlobFileSync(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    throw errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
+  }
 }
 
 /**
