@@ -8,17 +8,17 @@ import type { CollectionResult } from '../../shared/collection/collection.ts';
 import { EVENT_TYPES } from '../../shared/collection/event.ts';
 import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { fillTimeline, instantOf } from './support/filledTimeline.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { startWeb } from './support/runningWeb.ts';
 
-const EVENTS = 10_000;
+const EVENTS = scaled(10_000, 20);
 const RULES = 50;
 const MAX_MATCHING_MS = 2_000;
-const SOURCES = 2_000;
+const SOURCES = scaled(2_000, 10);
 const PAGE_BYTES = 6_000;
-const ROUNDS = 20;
+const ROUNDS = scaled(20, 2);
 /** A round with rules may take this much longer than one without. */
 const MAX_SLOWDOWN = 1.05;
 const COLLECTION = { per_host_pause_ms: 0, per_host_concurrency: 32, collection_concurrency: 32 };

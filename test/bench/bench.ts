@@ -43,6 +43,14 @@ function print(name: string, { what, ours, peer, ratio, target, holds }: Measure
   );
 }
 
+/**
+ * Returns how many a bench measures. `STRONGROOM_BENCH_SHARE=0.1` measures a tenth of it. With 0, it is the least with which
+ * the bench runs, so that a trial can run every bench: its figures mean nothing then.
+ */
+export function scaled(count: number, least = 1): number {
+  return Math.max(least, Math.round(count * Number(process.env['STRONGROOM_BENCH_SHARE'] ?? 1)));
+}
+
 /** Returns the duration of some work in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const started = performance.now();

@@ -3,13 +3,13 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { blobPath } from '../../server/store/files.ts';
 import { MEBIBYTE } from '../../shared/limits.ts';
-import { type Bench, type Measurement, median } from './bench.ts';
+import { type Bench, type Measurement, median, scaled } from './bench.ts';
 import { type Loaded, load } from './support/loaded.ts';
 import { hasNginx, startNginx } from './support/nginx.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { sendPack } from './support/sentPack.ts';
 
-const REPETITIONS = 5;
+const REPETITIONS = scaled(5);
 const SECONDS = 2;
 
 interface Case {

@@ -16,11 +16,11 @@ import { systemClock } from '../../shared/values/clock.ts';
 import { maxBlockedCpu } from '../support/blockedCpu.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { record } from '../support/warcFiles.ts';
-import { type Bench, type Measurement, timed } from './bench.ts';
+import { type Bench, type Measurement, scaled, timed } from './bench.ts';
 
-const RECORDS = 20_000;
+const RECORDS = scaled(20_000, 40);
 /** The size of a warm-up import, after which the code is compiled. For the loops, the second run counts. */
-const FIRST_RECORDS = 1_000;
+const FIRST_RECORDS = scaled(1_000, 10);
 const BODY_BYTES = 6_000;
 const MAX_RATIO = 4;
 const MAX_BLOCKED_MS = 50;

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import type { CollectionResult } from '../../shared/collection/collection.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
+import { type Bench, type Measurement, median, percentile, scaled, timed } from './bench.ts';
 import { load } from './support/loaded.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { type RunningWeb, startWeb } from './support/runningWeb.ts';
 import { readDuring } from './support/steadyReaders.ts';
 import { hasProgram, runWget, urlwatch } from './support/watchers.ts';
 
-const SOURCES = 5_000;
+const SOURCES = scaled(5_000, 10);
 const PAGE_BYTES = 6_000;
-const REPETITIONS = 3;
+const REPETITIONS = scaled(3);
 /** The interval at which the readers request each URL: 50 times a second. */
 const READ_EVERY_MS = 20;
-const READS_MS = 5_000;
+const READS_MS = scaled(5_000, 200);
 
 /** No pauses between requests to the host, so that the collector is measured and not its politeness. */
 const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 32, collection_concurrency: 32 };

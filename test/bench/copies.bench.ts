@@ -5,7 +5,7 @@ import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { MEBIBYTE } from '../../shared/limits.ts';
 import { runCommand } from '../support/cli.ts';
 import { installObjectStore, type ObjectStore, openObjectStore } from '../support/network/objectStore.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { addCopy, ask, fillObjects, syncCopy } from './support/copyNode.ts';
 import { copyWithCp, copyWithRclone, missingPrograms, resticAt } from './support/copyPeers.ts';
 import { startCountingProxy } from './support/countingProxy.ts';
@@ -14,17 +14,16 @@ import { load } from './support/loaded.ts';
 import { startNginx } from './support/nginx.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 
-/** `STRONGROOM_BENCH_SHARE=0.1` measures with a tenth of the objects and records. */
-const SHARE = Number(process.env.STRONGROOM_BENCH_SHARE ?? 1);
-const OBJECTS = Math.max(100, Math.round((4_000 * SHARE) / 100) * 100);
+/** A multiple of 100. */
+const OBJECTS = scaled(40) * 100;
 const OBJECT_BYTES = 524_288;
-const RECORDS = Math.round(1_000_000 * SHARE);
+const RECORDS = scaled(1_000_000, 100);
 const LARGE_BYTES = 20 * MEBIBYTE;
 const BUCKET = 'bench';
 /** As many as a copy in a bucket sends at once. */
 const TRANSFERS = 16;
-const ROUNDS = 3;
-const READS = 15;
+const ROUNDS = scaled(3);
+const READS = scaled(15);
 
 /** The first copy, the next one, the restore and the reads of a copy. Every peer runs in the same round. */
 export const copies: Bench = {

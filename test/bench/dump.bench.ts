@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { databaseFile } from '../../server/store/files.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 
 /** Each node is a record in the dump, and so is its ledger entry. */
-const NODES = 500_000;
-const REPETITIONS = 3;
+const NODES = scaled(500_000, 100);
+const REPETITIONS = scaled(3);
 
 /** Downloads the dump of an archive with a million records. The peer reads the same rows with the same library. */
 export const dump: Bench = {

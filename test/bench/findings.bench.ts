@@ -4,13 +4,13 @@ import { openStore, type Store } from '../../server/store/store.ts';
 import { VISITOR } from '../../server/withholding/withholding.ts';
 import { type FindingsFilter, newFindingSchema, type PlacedFinding } from '../../shared/findings/finding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { fillTimeline } from './support/filledTimeline.ts';
 
-const FINDINGS = 10_000;
-const EVENTS = 20_000;
+const FINDINGS = scaled(10_000, 110);
+const EVENTS = scaled(20_000, 20);
 const LIMIT = 100;
-const TIMES = 30;
+const TIMES = scaled(30);
 const MOST_MS = 20;
 
 const LISTS: [what: string, filter: Partial<FindingsFilter>][] = [

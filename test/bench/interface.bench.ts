@@ -7,26 +7,26 @@ import { buildIfStale } from '../../server/launch/build.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { chromiumLaunchOptions } from '../support/chromium.ts';
-import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
+import { type Bench, type Measurement, median, percentile, scaled, timed } from './bench.ts';
 import { fillPacks } from './packs.bench.ts';
 import { fillTimeline } from './support/filledTimeline.ts';
 import { startNode } from './support/ownerNode.ts';
 import { leaveNoWork, repeatTimeline } from './support/repeatedTimeline.ts';
 
-const PACKS = 5_000;
-const SOURCES = 2_000;
+const PACKS = scaled(5_000, 20);
+const SOURCES = scaled(2_000, 10);
 /** This many events are recorded and repeated to 100,000, and for the frames to a million. */
-const RECORDED_EVENTS = 20_000;
-const TIMES = 5;
-const TIMES_MORE = 10;
-const LOADS = 5;
+const RECORDED_EVENTS = scaled(20_000, 50);
+const TIMES = scaled(5);
+const TIMES_MORE = scaled(10);
+const LOADS = scaled(5);
 const MAX_FRAME_MS = 100;
 const MAX_PAINT_MS = 300;
 const MAX_CHANGE_MS = 700;
 const MAX_SCRIPT_BYTES = 250_000;
 
 /** Turns of the wheel, each this far, and then leaps to these shares of the list. */
-const TURNS = 150;
+const TURNS = scaled(150, 5);
 const TURN_PX = 600;
 const LEAPS = [0.5, 0.1, 0.9, 0.3, 0.999, 0.7, 0, 1];
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
+import { type Bench, type Measurement, median, percentile, scaled, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { startNode } from './support/ownerNode.ts';
 
-const ENTRIES = 1_000_000;
-const REPETITIONS = 3;
+const ENTRIES = scaled(1_000_000, 1000);
+const REPETITIONS = scaled(3);
 
 /** Verifies a ledger of a million entries while `/api/health` is requested. The peer hashes the same bytes in a loop. */
 export const ledger: Bench = {

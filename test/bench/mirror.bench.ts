@@ -2,14 +2,14 @@ import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { MirrorResult, Peer } from '../../shared/node/peer.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { PACK_BODY_TYPE, packBody } from './support/sentPack.ts';
 
-const PACKS = 2_000;
+const PACKS = scaled(2_000, 20);
 const BYTES = 20_000;
 const CLIENTS = 8;
-const FOLLOW_UPS = 7;
+const FOLLOW_UPS = scaled(7);
 const FOLLOW_UP_MS = 200;
 
 /** Mirrors packs, each with an object of its own, from a node on loopback; a comparison uploads the same packs. */

@@ -7,11 +7,11 @@ import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { packsQuery } from '../../shared/archive/pack.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, percentile } from './bench.ts';
+import { type Bench, type Measurement, percentile, scaled } from './bench.ts';
 
-const PACKS = 100_000;
+const PACKS = scaled(100_000, 1000);
 const BATCH = 1_000;
-const TIMES = 20;
+const TIMES = scaled(20);
 /** The targets for a page without and with a search, in milliseconds. */
 const PAGE_MS = 20;
 const SEARCH_MS = 60;

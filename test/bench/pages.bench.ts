@@ -7,21 +7,21 @@ import { chromium } from 'playwright';
 import { PNG } from 'pngjs';
 import { inParallel } from '../../server/runtime/concurrency.ts';
 import { chromiumLaunchOptions } from '../support/chromium.ts';
-import { type Bench, type Measurement, percentile, timed } from './bench.ts';
+import { type Bench, type Measurement, percentile, scaled, timed } from './bench.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { readDuring } from './support/steadyReaders.ts';
 
-const PAGES = 100;
+const PAGES = scaled(100, 2);
 const AT_ONCE = 2;
 const READ_EVERY_MS = 20;
 const MAX_MINUTES = 10;
 const MAX_RATIO = 1.5;
 const MAX_READ_MS = 50;
 /** The first pages load the code that captures; the memory is compared from then on. */
-const FIRST_PAGES = 10;
+const FIRST_PAGES = scaled(10);
 /** How much more memory a node may have after the pages were captured, and how long it may take to give it back. */
 const MAX_GROWTH = 100_000_000;
-const GIVES_BACK_WITHIN_MS = 60_000;
+const GIVES_BACK_WITHIN_MS = scaled(60_000, 100);
 
 /** Captures 100 ordinary pages in a round, and has the same Chromium load them and take their pictures by itself. */
 export const pages: Bench = {

@@ -10,12 +10,12 @@ import { connectToNode } from '../../server/cli/node/withNode.ts';
 import { publishFolder } from '../../server/cli/publishing/publishFolder.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import { sampleRecord } from '../support/archive/packs.ts';
-import { type Bench, type Measurement, timed } from './bench.ts';
+import { type Bench, type Measurement, scaled, timed } from './bench.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { sendPack } from './support/sentPack.ts';
 
-const FILE_BYTES = 40_000_000;
-const FILES = 8;
+const FILE_BYTES = scaled(40_000_000, 100_000);
+const FILES = scaled(8, 2);
 const BYTES = FILES * FILE_BYTES;
 const TARGET = 0.8;
 

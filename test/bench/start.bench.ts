@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Bench, type Measurement, median } from './bench.ts';
+import { type Bench, type Measurement, median, scaled } from './bench.ts';
 import { memoryOf, startNode } from './support/ownerNode.ts';
 import { sendPack } from './support/sentPack.ts';
 
-const PACKS = 2_000;
+const PACKS = scaled(2_000, 20);
 const AT_ONCE = 16;
-const STARTS = 7;
-const REST_MS = 10_000;
+const STARTS = scaled(7);
+const REST_MS = scaled(10_000, 100);
 /** Long enough to index the texts of all packs, which a start after that need not do again. */
-const INDEX_MS = 20_000;
+const INDEX_MS = scaled(20_000, 100);
 const TARGET_START_MS = 450;
 const TARGET_BYTES = 160e6;
 

@@ -5,17 +5,17 @@ import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { PACK_BODY_TYPE, packBody } from './support/sentPack.ts';
 
-const LARGE_BYTES = 40_000_000;
-const REPETITIONS = 7;
-const MAX_BYTES = 50_000_000;
+const LARGE_BYTES = scaled(40_000_000, 100_000);
+const REPETITIONS = scaled(7);
+const MAX_BYTES = scaled(50_000_000, 100_000);
 const SMALL_BYTES = 20_000;
 const CLIENTS = 8;
-const SMALL_PACKS = 500;
-const ROWS = 1_000;
+const SMALL_PACKS = scaled(500, 10);
+const ROWS = scaled(1_000, 10);
 
 /** Uploads packs; each is durable when the response is sent. */
 export const upload: Bench = {

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildIfStale } from '../../server/launch/build.ts';
 import { NODE_OPTIONS } from '../support/cli.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 
 /** What the script `strongroom` of `package.json` runs. */
 const LAUNCHER = fileURLToPath(new URL('../../server/launch/checkout.ts', import.meta.url));
 
-const SMALL_FOLDERS = 100;
-const SMALL_FILES = 300;
+const SMALL_FOLDERS = scaled(100, 2);
+const SMALL_FILES = scaled(300, 5);
 const SMALL_BYTES = 4_096;
-const LARGE_FILES = 4;
-const LARGE_BYTES = 1_073_741_824;
-const REPETITIONS = 5;
+const LARGE_FILES = scaled(4);
+const LARGE_BYTES = scaled(1_073_741_824, 1_000_000);
+const REPETITIONS = scaled(5);
 
 /**
  * Runs `strongroom verify` with its start-up, as an installed app does; the time that npm adds in a checkout is shown

@@ -19,13 +19,13 @@ import {
   withholdNow,
 } from '../../server/withholding/withholding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type Bench, type Measurement, median, scaled, timed } from './bench.ts';
 import { digestOf, fillTimeline, instantOf } from './support/filledTimeline.ts';
 
-const EVENTS = 220_000;
-const SOURCES = 20_000;
-const WITHHELD = 100_000;
-const TIMES = 30;
+const EVENTS = scaled(220_000, 200);
+const SOURCES = scaled(20_000, 20);
+const WITHHELD = scaled(100_000, 50);
+const TIMES = scaled(30);
 /** What is not withheld: the newest events, which the first pages show. */
 const SHOWN = EVENTS - 1_000;
 /** More than this would be seen; of long searches, no more than the noise of the machine. */

@@ -12,9 +12,10 @@ import { openForWriting, statement, type WriteDatabase } from '../../../server/s
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { type EventType, SELF } from '../../../shared/collection/event.ts';
 import { newSourceSchema } from '../../../shared/collection/source.ts';
+import { scaled } from '../bench.ts';
 
-export const EVENTS = 1_000_000;
-export const SOURCES = 20_000;
+export const EVENTS = scaled(1_000_000, 50_000);
+export const SOURCES = scaled(20_000, 1_000);
 /** Two observers of imported captures: one has every 20th event, the other every 10,000th. */
 export const ARCHIVE = 'Web Archive';
 export const RARE_ARCHIVE = 'Village Archive';
