@@ -23,11 +23,13 @@ const MAX_PACK_FILE_BYTES = 134_217_728;
 export class BagContents {
   readonly #bag: BagSource;
   readonly #proofs: BagProofs;
+  readonly #key: string | undefined;
   #isIntact = true;
   #isSigned = true;
 
   constructor(bag: BagSource, { pages, key }: Pick<VerifyContext, 'pages' | 'key'>) {
     this.#bag = bag;
+    this.#key = key;
     const files = {
       has: (name: string) => bag.files.has(name),
       read: async (name: string, most: number) => {
@@ -92,9 +94,9 @@ export class BagContents {
     const { path } = this.#bag;
     const proven = await this.#proofs.ofCase(found);
     if (proven) return [provenFinding(path, proven, { against: SEAL_FILE })];
-    return this.#isIntact
-      ? [finding(path, 'intact', { against: 'its manifests', detail: UNSIGNED_BAG })]
-      : [];
+    if (!this.#isIntact) return [];
+    const state = this.#key === undefined ? 'intact' : 'unsigned';
+    return [finding(path, state, { against: 'its manifests', detail: UNSIGNED_BAG })];
   }
 
   /** The digests of what a seal covers. No manifest has to list these files. */

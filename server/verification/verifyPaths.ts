@@ -276,14 +276,22 @@ async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenera
   // The record of a pack covers what is in it, whatever that says of itself.
   const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
   const contents = archive || isPack ? undefined : new BagContents(bag, context);
+  let isIntact = true;
   for await (const found of verifyBag({ ...bag, isArchive: archive !== undefined })) {
     const own = archive ? await archive.completed(found) : found;
+    isIntact &&= own.state === 'intact';
     for (const each of contents ? await contents.completed(own) : [own])
       yield [await completed(bag, each, context)];
   }
   if (archive) yield await archive.missing();
   if (contents) yield await contents.ofBag();
+  // Whoever names a key asks whose it is. A pack file in place of what a node signed must not pass.
+  if (isPack && isIntact && context.key !== undefined)
+    yield [finding(bag.path, 'unsigned', { against: context.key, detail: UNSIGNED_PACK })];
 }
+
+const UNSIGNED_PACK =
+  'A pack file has no signature. The evidence file of the pack proves which node published it.';
 
 /** Verifies a pack file of this size. */
 function packFileFindings(path: string, bytes: number, context: VerifyContext): AsyncGenerator<Finding[]> {

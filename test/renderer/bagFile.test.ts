@@ -15,7 +15,7 @@ let rendererFolder: string;
 let pages: readonly KnownPage[];
 let bag: Entry[];
 let root: string;
-let names: { pack: string; otherEvidence: string };
+let names: { pack: string; otherEvidence: string; key: string };
 
 beforeAll(async () => {
   rendererFolder = await writeEvidenceParts(await buildEvidenceParts());
@@ -31,7 +31,12 @@ beforeAll(async () => {
   const answer = await node.fetch(`/api/cases/${made.id}/bag`);
   bag = entriesOf(Buffer.from(await answer.arrayBuffer()));
   root = /^[^/]+\//.exec(bag[0]?.name ?? '')?.[0] ?? '';
-  names = { pack: id, otherEvidence: await (await node.fetch(`/api/packs/${other.id}/evidence`)).text() };
+  const textOf = async (path: string) => (await (await node.fetch(path)).text()).trim();
+  names = {
+    pack: id,
+    otherEvidence: await textOf(`/api/packs/${other.id}/evidence`),
+    key: await textOf('/api/ledger/key'),
+  };
 }, 120_000);
 afterAll(closeTestNodes);
 
@@ -52,10 +57,13 @@ function isFine({ sha256, expected, fault, proof }: PackedFileResult): boolean {
 }
 
 /** What the command says of the same bag. */
-async function commandOn(entries: readonly Entry[]): Promise<{ code: number | null; stdout: string }> {
+async function commandOn(
+  entries: readonly Entry[],
+  ...options: string[]
+): Promise<{ code: number | null; stdout: string }> {
   const file = join(await temporaryFolder(), 'case.zip');
   await writeFile(file, zipped(entries).bytes);
-  return runHere(['verify', file], undefined, { rendererFolder });
+  return runHere(['verify', ...options, file], undefined, { rendererFolder });
 }
 
 /** The exit code of the command for the same bag. */
@@ -93,6 +101,9 @@ test('of a bag of other software is said that no signature covers it, also if it
   const { code, stdout } = await commandOn(stripped);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^intact +\S+\/case\.zip: A bag of other software\. No signature covers it/m);
+  const withKey = await commandOn(stripped, '--key', names.key);
+  expect(withKey.code).toBe(3);
+  expect(withKey.stdout).toMatch(/^unsigned +\S+\/case\.zip: A bag of other software/m);
   // Where something is wrong, nothing is said of the whole.
   const altered = stripped.map((each) =>
     each.name.endsWith('index.html') ? { ...each, data: Buffer.from('x') } : each,

@@ -51,6 +51,7 @@ test('each verdict names the key, and what another key than the named one signed
   await sync(node, await addCopy(node, join(folder, 'copy')));
   const key = (await (await node.fetch('/api/ledger/key')).text()).trim();
   const wacz = await save(node, '/api/wacz', 'archive.wacz');
+  const packFile = await save(node, `/api/packs/${pack.id}/file`, `${pack.id}.pack.zip`);
   const files = [
     await save(node, `/api/packs/${pack.id}/evidence`, 'pack.evidence.html'),
     await save(node, `/api/cases/${id}/bag`, 'case.zip'),
@@ -71,6 +72,11 @@ test('each verdict names the key, and what another key than the named one signed
     expect(strange.stdout, file).toContain(key);
     expect((await verify(file, '--key', other, '--json')).stdout, file).toContain('"verdict":"unsigned"');
   }
+  // A pack file has no signature: in place of what a node signed, it must not pass.
+  expect((await verify(packFile)).code).toBe(0);
+  const unsigned = await verify(packFile, '--key', key);
+  expect(unsigned.code).toBe(3);
+  expect(unsigned.stdout).toContain('A pack file has no signature.');
   const said = await verify(wacz);
   const [, packageKey = ''] = /signed by the key (\S+)/.exec(said.stdout) ?? [];
   expect(said.code).toBe(0);
