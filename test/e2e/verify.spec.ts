@@ -125,13 +125,15 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
     await page.goto('/verify');
     await expect(page.getByText('Drop files or folders here')).toBeVisible();
     await page.evaluate(() => {
-      const genuine = DataTransferItem.prototype.webkitGetAsEntry;
-      DataTransferItem.prototype.webkitGetAsEntry = () => {
-        DataTransferItem.prototype.webkitGetAsEntry = genuine;
+      const items = DataTransferItem.prototype;
+      const genuine = Object.getOwnPropertyDescriptor(items, 'webkitGetAsEntry') ?? {};
+      const value = () => {
+        Object.defineProperty(items, 'webkitGetAsEntry', genuine);
         const file = (_read: unknown, failed: (error: unknown) => void) =>
           failed(new DOMException('It cannot be read.', 'NotReadableError'));
-        return { isFile: true, isDirectory: false, name: 'locked.txt', file } as unknown as FileSystemEntry;
+        return { isFile: true, isDirectory: false, name: 'locked.txt', file };
       };
+      Object.defineProperty(items, 'webkitGetAsEntry', { ...genuine, value });
     });
     await dropBuffers(page, [
       ['locked.txt', Buffer.from('locked')],
