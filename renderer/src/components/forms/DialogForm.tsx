@@ -266,7 +266,7 @@ export function Question({ opened = true, title, children, answer, save, keep, o
     </Button>
   );
   const no = (
-    <Button key="no" variant={keep ? 'filled' : 'default'} onClick={onClose}>
+    <Button key="no" variant={keep ? undefined : 'default'} onClick={onClose}>
       {keep ?? 'Cancel'}
     </Button>
   );
