@@ -4,7 +4,6 @@ import { lazy, Suspense, useMemo } from 'react';
 import { readResponse, sendRequest } from '../../api/client.ts';
 import { formatBytes } from '../../format.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
-import classes from './content.module.css';
 import { JsonContent } from './JsonTree.tsx';
 import {
   MAX_IMAGE_BYTES,
@@ -147,7 +146,7 @@ function ImagePreview({ address, path }: FilePreviewProps) {
   if (image.error) return <ErrorNote error={image.error} onRetry={() => void image.refetch()} />;
   const blob = image.data;
   if (!blob) return <p className="muted">Loading…</p>;
-  return <img ref={(element) => showBlob(element, blob)} className={classes.image} alt={path} />;
+  return <img ref={(element) => showBlob(element, blob)} className="image" alt={path} />;
 }
 
 /** Creates an object URL for an image and revokes it when the component unmounts. */

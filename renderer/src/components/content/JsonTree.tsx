@@ -61,7 +61,7 @@ function JsonTree({ nodes, label }: { nodes: readonly JsonNode[]; label: string 
               onKeyDown={props.onKeyDown}
               aria-setsize={node.parent?.size ?? 1}
               aria-selected={props.tabIndex === 0}
-              className={`${classes.row} line baseline gap-2`}
+              className={`${classes.row} virtual-row line baseline gap-2`}
               style={{
                 ...props.style,
                 paddingInlineStart: `${Math.min(node.level, 30) * 1.1 - 0.6}rem`,

@@ -65,7 +65,7 @@ export function TreeGrid<Item>({ label, rows, onToggle: toggle, onKey, ...cells 
               role="row"
               aria-setsize={row.siblings}
               aria-rowindex={index + 1}
-              className={`${classes.row} cluster gap-3`}
+              className={`${classes.row} virtual-row cluster gap-3`}
               {...props}
             >
               <RowContent {...cells} row={row} onToggle={toggle} />

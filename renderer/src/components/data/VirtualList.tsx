@@ -45,6 +45,7 @@ function ScrolledList<Item>({ label, items, keyOf, render }: VirtualListProps<It
           return (
             <li
               key={keyOf(item)}
+              className="virtual-row"
               data-index={index}
               ref={rows.measureElement}
               aria-setsize={items.length}

@@ -47,7 +47,7 @@ const name: Column<VisibleSource> = {
     <div className={classes.source}>
       <RowLink to={`/sources/${source.id}`}>{source.name || source.url}</RowLink>
       <span className="cluster baseline gap-2 tiny muted">
-        {source.name && <span className={`${classes.url} small muted`}>{source.url}</span>}
+        {source.name && <span className="clamp clamp-1 small muted">{source.url}</span>}
         {source.tags.slice(0, SHOWN_TAGS).map((tag) => (
           <span key={tag} className={classes.tag}>
             {tag}

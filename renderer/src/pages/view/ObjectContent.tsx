@@ -45,9 +45,7 @@ export function ObjectContent({ view }: { view: ObjectView }) {
 function ArchivedImage({ address, name }: { address: string; name: string }) {
   const [isBroken, setIsBroken] = useState(false);
   if (isBroken) return <p className="muted">This browser cannot show the image. Download it to open it.</p>;
-  return (
-    <img className={classes.image} src={ticketed(address)} alt={name} onError={() => setIsBroken(true)} />
-  );
+  return <img className="image" src={ticketed(address)} alt={name} onError={() => setIsBroken(true)} />;
 }
 
 function OtherObject({ view }: { view: ObjectView }) {
