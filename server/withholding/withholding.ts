@@ -17,6 +17,7 @@ import { deletePeerWord } from '../store/sqlite/node/peerOrigins.ts';
 import { absentAmong, absentObject } from '../store/sqlite/node/peers.ts';
 import {
   currentWithholding,
+  hidings,
   insertShowing,
   insertWithholding,
   isMarked,
@@ -27,7 +28,6 @@ import {
   iterateReleases,
   iterateShowings,
   iterateWithholdings,
-  lastHiding,
   releasedAmong,
   releaseOf,
   type WithholdingRow,
@@ -296,17 +296,17 @@ export type StillReadable = () => void | Promise<void>;
 
 /**
  * Returns what ends an answer that is under way when its bytes are withheld or given up: sending them may take hours. As
- * long as nothing was, it costs a look at the last entries that did so.
+ * long as nothing was, it costs a look at a counter.
  *
  * @param requireReadable requires that the reader may read all bytes of the answer, as before it began
  */
 export function whileReadable(read: ReadDatabase, requireReadable: StillReadable): StillReadable {
-  let checked = lastHiding(read);
+  let checked = hidings(read);
   return async () => {
-    const last = lastHiding(read);
-    if (last === checked) return;
+    const now = hidings(read);
+    if (now === checked) return;
     await requireReadable();
-    checked = last;
+    checked = now;
   };
 }
 

@@ -10,7 +10,9 @@ import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { publishedSet, uploadManifest } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { savedPage } from '../support/savedPages.ts';
 import { gzippedByRecord, response } from '../support/warcFiles.ts';
+import { HANDED_IN_FROM, handInWithPicture, pictureWith } from './handIns.ts';
 import { HTML, titled } from './quotes.ts';
 import { builtInterface } from './support.ts';
 
@@ -112,6 +114,23 @@ test('a part of a withheld file, when the set is published that says so', async 
     const manifest = { format: 'strongroom-set@1', files: [file] };
     expect((await uploadManifest(node, manifest)).status).toBe(201);
   });
+});
+
+test('the file of a hand-in, when it is handed in and its document is withheld', async () => {
+  const { node } = await openCollectingNode();
+  const { files, markers } = markedFiles();
+  const hidden = Buffer.from('<p>Hidden.');
+  await uploadNewPack(node, {}, { 'hidden.html': hidden });
+  await withhold(node, { sha256: sha256Of(hidden) });
+  const large = Buffer.concat(Object.values(files));
+  const file = savedPage(HANDED_IN_FROM, [
+    { type: 'text/html', location: HANDED_IN_FROM, content: hidden },
+    { type: 'text/plain', location: `${HANDED_IN_FROM}.txt`, content: large },
+  ]);
+  await uploadNewPack(node, {}, { 'page.mhtml': Buffer.from(file) });
+  await expectBrokenOff(node, `/api/blobs/${sha256Of(file)}`, markers.at(-1) ?? '', () =>
+    handInWithPicture(node, file, pictureWith('Shown.')).then(() => undefined),
+  );
 });
 
 test('a pack file, of which one file is withheld', async () => {

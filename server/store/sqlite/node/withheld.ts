@@ -82,10 +82,9 @@ export const releaseOf = selectOne<Release, [sha256: string]>(
 /** Returns whether the bytes of a digest were given up. */
 export const isReleased = hasRow<[sha256: string]>('SELECT 1 FROM releases WHERE sha256 = ?');
 
-/** Returns the last ledger entry that withheld bytes, gave some up, or recorded a set: a part may be withheld with its file. */
-export const lastHiding = selectValue<number>(
-  `SELECT max(coalesce((SELECT max(ledger_entry) FROM withholdings), 0),
-    coalesce((SELECT max(ledger_entry) FROM releases), 0), coalesce((SELECT max(ledger_entry) FROM sets), 0))`,
+/** Returns a number that grows whenever a digest is withheld, for whatever reason, or given up. */
+export const hidings = selectValue<number>(
+  `SELECT value + coalesce((SELECT max(ledger_entry) FROM releases), 0) FROM counters WHERE name = 'coverings'`,
   0,
 );
 

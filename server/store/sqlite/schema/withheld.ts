@@ -62,6 +62,10 @@ CREATE TABLE withheld_objects (
   PRIMARY KEY (sha256, withholding)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX withheld_objects_by_withholding ON withheld_objects (withholding);
+INSERT INTO counters VALUES ('coverings', 0);
+CREATE TRIGGER coverings_are_counted AFTER INSERT ON withheld_objects BEGIN
+  UPDATE counters SET value = value + 1 WHERE name = 'coverings';
+END;
 
 CREATE TRIGGER file_of_withheld_parts_is_withheld AFTER INSERT ON blobs BEGIN
   INSERT OR IGNORE INTO withheld_objects SELECT NEW.sha256, o.withholding
