@@ -77,9 +77,11 @@ async function signReadable(
   }
 }
 
-/** Returns the digests of the files whose bytes an evidence file has, or says something about. */
+/** Returns the digests of the files whose bytes an evidence file has, and of the two versions that its diff quotes. */
 function quotedIn({ files, diff }: Pick<Evidence, 'files' | 'diff'>): string[] {
-  return files.filter(({ content }) => content !== null || diff !== null).map(({ sha256 }) => sha256);
+  const isQuoted = ({ name, content }: EvidenceFile) =>
+    content !== null || (diff !== null && name !== 'picture');
+  return files.filter(isQuoted).map(({ sha256 }) => sha256);
 }
 
 /** @throws Problem `not_found` */

@@ -16,6 +16,7 @@ import type { ObjectMetadata, ProvenRetrievals } from '../../../shared/collectio
 import type { Copy } from '../../../shared/node/copy.ts';
 import { checkEvidence } from '../../../shared/proof/evidence/checkEvidence.ts';
 import type { Evidence } from '../../../shared/proof/evidence/evidence.ts';
+import { release } from '../../copies/withheldCopies.ts';
 import { altered, inRecord, member, parseLines, refusal, withTrailer } from '../../dump/dumpLines.ts';
 import { expectNoForgeryIntact } from '../../evidence/support.ts';
 import { addPeer, expectVerified, mirror } from '../../peers/support.ts';
@@ -304,4 +305,17 @@ test('a source says what is kept of it, and a record without these settings stay
   expect((await change({ capture: 'object', picture_events: null })).status).toBe(200);
   expect(Object.keys((await records()).at(-1) ?? {})).not.toContain('capture');
   await expectVerified(node.node);
+});
+
+test('the evidence of a change comes without a picture that was given up, and with the difference of the texts', async () => {
+  const [event] = await node.events('observer=browser');
+  await release(node.node, newest().picture);
+  const html = await textAt(node.node, `/api/events/${event?.id}/evidence`);
+  const { files, diff } = JSON.parse(/id="evidence">([^<]*)</.exec(html)?.[1] ?? '') as Evidence;
+  expect(files.map(({ name, content }) => [name, content !== null])).toEqual([
+    ['after', true],
+    ['before', true],
+    ['picture', false],
+  ]);
+  expect(diff).not.toBeNull();
 });
