@@ -16,9 +16,8 @@ const BEGINNING = 8;
 
 function newCondition({ model }: World, dice: Dice): object {
   // A rule is the owner's own words: only the beginning of a marker, by which a word matches.
-  const words = [...model.bytes.values()].flatMap(({ markers }) =>
-    markers.map((each) => each.slice(0, BEGINNING)),
-  );
+  const markers = [...model.bytes.values()].flatMap((bytes) => bytes.markers);
+  const words = [...new Set(markers.map((each) => each.slice(0, BEGINNING)))];
   return dice.one(
     [
       {},
