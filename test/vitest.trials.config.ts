@@ -21,6 +21,9 @@ export default defineConfig({
     ...unit.test,
     root: '.',
     name: 'trials',
+    // A trial takes minutes by nature, more beside another one. This ends one that waits in vain.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // Namespaces, mounted disks and nodes that are killed need the machine more than the unit tests do.
     maxWorkers: '100%',
     globalSetup: [
