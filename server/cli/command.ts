@@ -29,6 +29,11 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Prints a value as one line of JSON. */
+export function printJson(value: unknown): void {
+  print(jsonForTerminal(value));
+}
+
 export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -234,12 +239,18 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+/** Control, format and private characters, and separators of lines and paragraphs. */
+const UNSEEN = '\\p{Cc}\\p{Cf}\\p{Co}\\p{Zl}\\p{Zp}';
+const UNSEEN_IN_TEXT = new RegExp(`[${UNSEEN}\\p{Cs}]`, 'gu');
+/** `JSON.stringify` escapes surrogates that stand alone. */
+const UNSEEN_IN_JSON = new RegExp(`[${UNSEEN}]`, 'gu');
+
 /**
  * Escapes text from elsewhere for a terminal: control and format characters, which could move the cursor or change
  * colour or text direction, are written as `\u{…}`.
  */
 export function escapeForTerminal(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, (character) => {
+  return text.replace(UNSEEN_IN_TEXT, (character) => {
     const code = character.codePointAt(0) ?? 0;
     return `\\u{${code.toString(16)}}`;
   });
@@ -247,7 +258,7 @@ export function escapeForTerminal(text: string): string {
 
 /** Writes JSON in which such characters are escaped too. JSON itself allows those from U+007F on; the value is the same. */
 export function jsonForTerminal(value: unknown): string {
-  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu, (character) =>
+  return JSON.stringify(value).replace(UNSEEN_IN_JSON, (character) =>
     Array.from({ length: character.length }, (_, index) => {
       const unit = character.charCodeAt(index).toString(16);
       return `\\u${unit.padStart(4, '0')}`;

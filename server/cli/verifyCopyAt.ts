@@ -6,14 +6,7 @@ import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
 import { type VerifiedCopy, verifyCopy } from '../copies/verifyCopy.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import {
-  type ExitCode,
-  escapeForTerminal,
-  jsonForTerminal,
-  openProgress,
-  print,
-  printError,
-} from './command.ts';
+import { type ExitCode, escapeForTerminal, openProgress, print, printError, printJson } from './command.ts';
 
 /** At most so many files are listed. */
 const MAX_LISTED = 20;
@@ -40,14 +33,15 @@ export async function verifyCopyAt(
       key,
     );
     progress.clear();
-    print(json ? jsonForTerminal(asJson(found)) : sentencesOf(found));
+    if (json) printJson(asJson(found));
+    else print(sentencesOf(found));
     if (!json) for (const each of wrongFiles(found)) printError(each);
     if (!json && found.invalid) printError(escapeForTerminal(invalidRecords(target.name, found.invalid)));
     return found.ok ? 0 : found.verdict === 'unsigned' ? 3 : 1;
   } catch (error) {
     if (!(error instanceof DumpError || error instanceof InvalidCopyError)) throw error;
     progress.clear();
-    if (json) print(jsonForTerminal({ ok: false, verdict: 'altered', claims: [], sentence: error.message }));
+    if (json) printJson({ ok: false, verdict: 'altered', claims: [], sentence: error.message });
     else printError(escapeForTerminal(invalidRecords(target.name, error)));
     return 1;
   } finally {

@@ -112,6 +112,19 @@ test('two files on this computer are compared without an archive', async () => {
   expect((await diff([texts[0] ?? '', join(folder, 'missing')])).code).toBe(2);
 });
 
+test('JSON has no character that acts on a terminal, and the same values', async () => {
+  const folder = await temporaryFolder();
+  const [a, b] = [join(folder, 'a.txt'), join(folder, 'b.txt')];
+  const [colour, turned] = ['\u009b31m', '\u202Etuhs\u2028 \u{E0041}'];
+  await writeFile(a, 'The gate is open.');
+  await writeFile(b, `The gate${colour} ${turned}.`);
+  const { stdout } = await runHere(['diff', a, b, '--json', '--data', join(folder, 'none')]);
+  expect(stdout.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u);
+  const { hunks } = JSON.parse(stdout) as { hunks: { parts: { op: string; text: string }[] }[] };
+  const added = hunks.flatMap(({ parts }) => parts.filter(({ op }) => op === 'added'));
+  expect(added.map(({ text }) => text)).toEqual([colour, turned]);
+});
+
 test('a process of its own prints the differences before it ends', async () => {
   const folder = await temporaryFolder();
   const [a, b] = [join(folder, 'a.txt'), join(folder, 'b.txt')];

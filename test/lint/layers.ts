@@ -293,4 +293,9 @@ export const TEXT_BANS: readonly Ban[] = [
     by: /^server\//,
     why: 'A placeholder is ? or $name.',
   },
+  {
+    of: /print\(\s*JSON\.stringify/,
+    by: /^server\/cli\//,
+    why: 'JSON may have text from elsewhere: print it with printJson, which escapes what acts on a terminal.',
+  },
 ];

@@ -23,6 +23,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
 } from '../command.ts';
 import { archiveFolder, describeReleased } from '../dataFolder.ts';
 import { type NodeOptions, withArchive } from '../node/withNode.ts';
@@ -63,7 +64,7 @@ export const audit: Command = {
     const report = await auditOf(values, config);
     const { database } = report;
     const ok = database.ok && report.damaged_objects === 0;
-    if (values.json) print(JSON.stringify({ ok, ...report }));
+    if (values.json) printJson({ ok, ...report });
     else printReport(report);
     return ok ? 0 : 1;
   },

@@ -13,6 +13,7 @@ import {
   NODE_OPTIONS,
   optionsHelp,
   print,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -57,7 +58,7 @@ export const cite: Command = {
       const citation = await withArchive(values, config, (node) =>
         node.call('readCitation', { params: { id }, query: query.data }),
       );
-      print(JSON.stringify(citation));
+      printJson(citation);
       return 0;
     }
     const text = await withArchive(values, config, async (node) =>

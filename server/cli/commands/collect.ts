@@ -21,6 +21,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import type { NodeClient } from '../node/nodeClient.ts';
@@ -76,7 +77,7 @@ export const watch: Command = {
     const { json: imported } = await withNode(values, config, (node) =>
       node.send('importSources', { query: { capture }, type, chunks: [bytes] }),
     );
-    if (values.json) print(JSON.stringify(imported));
+    if (values.json) printJson(imported);
     else printResult(imported);
     return imported.refused > 0 ? 1 : 0;
   },
@@ -153,7 +154,7 @@ export const check: Command = {
   async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
     const { result, findings } = await withArchive(values, config, checkAll);
-    if (values.json) print(JSON.stringify({ ...result, sources: findings }));
+    if (values.json) printJson({ ...result, sources: findings });
     else printFindings(result, findings);
     return result.failed > 0 || result.observer_offline ? 1 : 0;
   },

@@ -18,6 +18,7 @@ import {
   optionsHelp,
   PASSPHRASE_HELP,
   print,
+  printJson,
   requireConfirmation,
   TARGET_HELP,
   TARGET_OPTIONS,
@@ -107,7 +108,7 @@ export const copy: Command = {
       const { items: after } = await node.call('listCopies', { query: { limit: MAX_LIST_LIMIT } });
       const { withheld_in_no_copy = 0, withheld_encrypted = 0 } = after.find((each) => each.id === id) ?? {};
       const kept = { withheld_in_no_copy, withheld_encrypted };
-      if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent, ...kept }));
+      if (values.json) printJson({ ok: true, id, target, ...sent, ...kept });
       else for (const sentence of [...describe(target, sent), ...describeKept(kept, after)]) print(sentence);
       return 0;
     });
@@ -128,7 +129,7 @@ async function markLost(
   const marked = await node.call('markCopyLost', { params: { id: known.id } });
   const lost = (await node.finished(marked)) as LostCopy;
   const { objects, bytes, restored } = lost;
-  if (json) print(JSON.stringify({ ok: true, id: known.id, target, ...lost }));
+  if (json) printJson({ ok: true, id: known.id, target, ...lost });
   else {
     print(
       `The copy in ${target} was marked as lost. ${countOf(objects, 'object')} (${bytes} bytes) ${objects === 1 ? 'is' : 'are'} recorded as damaged.`,

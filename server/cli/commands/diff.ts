@@ -14,6 +14,7 @@ import {
   NODE_OPTIONS,
   optionsHelp,
   print,
+  printJson,
   UsageError,
 } from '../command.ts';
 import type { NodeClient } from '../node/nodeClient.ts';
@@ -47,7 +48,7 @@ export const diff: Command = {
     const found = isFromFile
       ? await compareFiles(from, to)
       : await compareVersions([from, to], values, config);
-    if (values.json) print(JSON.stringify(found));
+    if (values.json) printJson(found);
     else for (const line of linesOf(found)) print(escapeForTerminal(line));
     return found.from.sha256 === found.to.sha256 ? 0 : 1;
   },

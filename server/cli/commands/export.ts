@@ -11,6 +11,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
@@ -47,12 +48,12 @@ export const exportFile: Command = {
     if (existsSync(file)) throw new UsageError(`${file} already exists; choose another name with --out.`);
     try {
       const written = await withArchive(values, config, (node) => saveExport(node, file));
-      if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
+      if (values.json) printJson({ ok: true, file, ...written });
       else print(`${file} was written: the dump and ${written.blobs} blobs of ${written.bytes} bytes.`);
       return 0;
     } catch (error) {
       if (!isBlobMissing(error)) throw error;
-      if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
+      if (values.json) printJson({ ok: false, sentence: error.message });
       else printError(error.message);
       return 1;
     }

@@ -14,6 +14,7 @@ import {
   NODE_AT_OPTIONS,
   optionsHelp,
   print,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -50,7 +51,7 @@ export const get: Command = {
       { ...values, url: values.node, addressOption: '--node' },
       config,
     );
-    if (values.json) print(JSON.stringify(result));
+    if (values.json) printJson(result);
     else printResult(result);
     return result.files.every(({ state }) => state === 'held' || state === 'planned') ? 0 : 1;
   },

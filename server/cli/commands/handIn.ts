@@ -12,6 +12,7 @@ import {
   NODE_AT_OPTIONS,
   optionsHelp,
   print,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -67,7 +68,7 @@ export const handIn: Command = {
       { ...values, url: values.node, addressOption: '--node' },
       config,
     );
-    if (values.json) print(JSON.stringify(handed));
+    if (values.json) printJson(handed);
     else printHandIn(handed);
     return 0;
   },

@@ -23,6 +23,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { requireEmpty } from '../dataFolder.ts';
@@ -79,7 +80,7 @@ export const importFiles: Command = {
     for (const file of positionals) {
       const imported = await importFile(values, config, file, observer);
       if (!imported.ok) refused += 1;
-      if (values.json) print(JSON.stringify(imported));
+      if (values.json) printJson(imported);
       else
         (imported.ok ? print : printError)(
           `${escapeForTerminal(file)}: ${escapeForTerminal(imported.sentence)}`,

@@ -13,6 +13,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
@@ -56,7 +57,8 @@ export const key: Command = {
     if (!renewKey && !acceptRollback) {
       const known = await withReadOnlyDatabase(folder, async (examined) => recordedKey(examined));
       if (known === undefined) throw new UsageError(`No node has opened the archive in ${folder} yet.`);
-      print(values.json ? JSON.stringify({ key: known }) : known);
+      if (values.json) printJson({ key: known });
+      else print(known);
       return 0;
     }
     const warn = (_: object, sentence: string) => printError(sentence);
@@ -64,7 +66,7 @@ export const key: Command = {
     await opened.store.close();
     const { keyChange } = opened;
     const { verifierKey } = opened.key;
-    if (values.json) print(JSON.stringify({ key: verifierKey, change: keyChange ?? null }));
+    if (values.json) printJson({ key: verifierKey, change: keyChange ?? null });
     else print(describeChange(verifierKey, keyChange));
     return 0;
   },
@@ -99,7 +101,8 @@ export const signIn: Command = {
     const { values } = parseArgs({ args, options: NODE_OPTIONS });
     const node = await connectToNode(values);
     const link = await node.call('createSignInLink');
-    print(values.json ? JSON.stringify(link) : Object.values(link).join('\n'));
+    if (values.json) printJson(link);
+    else print(Object.values(link).join('\n'));
     return 0;
   },
 };

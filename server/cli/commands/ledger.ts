@@ -21,6 +21,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { archiveFolder } from '../dataFolder.ts';
@@ -74,7 +75,7 @@ export const ledger: Command = {
         : compareCheckpoint(databaseFile(folder), await readCheckpointFile(values.checkpoint));
     const kept = isDatabaseDamaged(verification) ? NOT_COMPARED : await compareWithFolder(folder);
     const ok = verification.ok && comparison?.ok !== false && kept.ok;
-    if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null, kept }));
+    if (values.json) printJson({ ...verification, ok, checkpoint: comparison ?? null, kept });
     else printResult(verification, comparison, kept);
     return ok ? 0 : 1;
   },
@@ -144,7 +145,7 @@ async function timestampLedger(
 ): Promise<ExitCode> {
   try {
     const result = await withArchive(options, config, (node) => node.call('requestTimestamps'));
-    if (options.json) print(JSON.stringify(result));
+    if (options.json) printJson(result);
     else printTimestamps(result);
     return result.failed.length === 0 ? 0 : 1;
   } catch (error) {

@@ -10,6 +10,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -70,7 +71,7 @@ async function moveFolder(from: string, to: string, json: boolean): Promise<Exit
       },
     });
     line.clear();
-    if (json) print(JSON.stringify({ ok: moved.damaged.length === 0, ...moved }));
+    if (json) printJson({ ok: moved.damaged.length === 0, ...moved });
     else {
       if (moved.damaged.length > 0)
         printError(
@@ -94,7 +95,7 @@ async function removeOld(positionals: readonly string[], json: boolean): Promise
   const { readDataFolder, removeOldFolder } = await import('../../moving/archivePlace.ts');
   const old = readDataFolder(folder).moved_from;
   await removeOldFolder(folder);
-  if (json) print(JSON.stringify({ ok: true, removed: old?.folder ?? null }));
+  if (json) printJson({ ok: true, removed: old?.folder ?? null });
   else print(`${old?.folder ?? 'The old folder'} was removed.`);
   return 0;
 }

@@ -20,6 +20,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -112,13 +113,13 @@ function requireOutside(folder: string, file: string): string {
 }
 
 function printPacked({ id, digest, file, bytes, files }: PackedFolder, json: boolean): void {
-  if (json) return print(JSON.stringify({ ok: true, id, digest, file, bytes, files }));
+  if (json) return printJson({ ok: true, id, digest, file, bytes, files });
   const count = files === 1 ? '1 file' : `${files} files`;
   print(`${escapeForTerminal(file)} holds the pack ${id}: ${count}, ${bytes} bytes, fingerprint ${digest}.`);
 }
 
 function printProblem({ code, message, extra: { errors = [] } }: Problem, json: boolean): void {
-  if (json) return print(JSON.stringify({ ok: false, code, detail: message, errors }));
+  if (json) return printJson({ ok: false, code, detail: message, errors });
   printError(`No pack file was written. ${escapeForTerminal(message)} (${code})`);
   for (const error of errors.slice(1))
     printError(`${escapeForTerminal(error.path)}: ${escapeForTerminal(error.message)}`);
@@ -210,7 +211,7 @@ function partBytesOf(value: string | undefined): number {
 }
 
 function printPublished(published: PublishedFolder, json: boolean): void {
-  if (json) return print(JSON.stringify(published));
+  if (json) return printJson(published);
   const { pack, files, bytes, parts, sent } = published;
   print(`Published ${files} files with ${bytes} bytes as ${pack}.`);
   if (parts > 0) print(`The set has ${parts} parts; this run has sent ${sent}.`);

@@ -14,6 +14,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   requireOne,
   UsageError,
 } from '../command.ts';
@@ -39,12 +40,12 @@ export const page: Command = {
     const url = requireUrl(requireOne(positionals, 'Name the URL of one page.'));
     try {
       const captured = await withNode(values, config, (node) => node.call('capturePage', { body: { url } }));
-      if (values.json) print(JSON.stringify(captured));
+      if (values.json) printJson(captured);
       else printCapture(captured);
       return 0;
     } catch (error) {
       if (!isPageFailure(error)) throw error;
-      if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
+      if (values.json) printJson({ ok: false, sentence: error.message });
       else printError(error.message);
       return 1;
     }
@@ -107,7 +108,7 @@ export const draw: Command = {
       await writeFile(file, picture, { flag: 'wx', flush: true });
       return page;
     });
-    if (values.json) print(JSON.stringify({ ...drawn, file }));
+    if (values.json) printJson({ ...drawn, file });
     else printDraw(drawn, file);
     return drawn.same_picture === false || drawn.same_text === false ? 1 : 0;
   },

@@ -21,6 +21,7 @@ import {
   NODE_OPTIONS,
   optionsHelp,
   print,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { type NodeClient, RefusedByNodeError } from '../node/nodeClient.ts';
@@ -101,7 +102,7 @@ export const profile: Command = {
 };
 
 function say(asJson: boolean, value: unknown, sentences: readonly string[]): void {
-  if (asJson) print(JSON.stringify(value));
+  if (asJson) printJson(value);
   else for (const sentence of sentences) print(sentence);
 }
 

@@ -15,6 +15,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 import { type AuditReport, auditReadOnly, DAMAGE_TEXT } from './audit.ts';
@@ -64,7 +65,7 @@ export const rebuild: Command = {
         set_aside: set_aside ?? null,
         passed_over,
       };
-      print(JSON.stringify({ ...source, key: key ?? null, checked, bytes, damaged_objects, damaged }));
+      printJson({ ...source, key: key ?? null, checked, bytes, damaged_objects, damaged });
     } else {
       for (const line of describeRebuild(rebuilt)) print(line);
       if (key !== undefined) printError(key);

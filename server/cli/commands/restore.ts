@@ -14,6 +14,7 @@ import {
   PASSPHRASE_HELP,
   print,
   printError,
+  printJson,
   TARGET_HELP,
   TARGET_OPTIONS,
   targetOf,
@@ -101,7 +102,7 @@ export const restore: Command = {
         signal: new AbortController().signal,
         progress: () => {},
       });
-      if (values.json) print(JSON.stringify(asJson(result, folder)));
+      if (values.json) printJson(asJson(result, folder));
       else printSentences(result, { folder, notSigned: coverageSentence(result, target) });
       if (isWhole(result) && result.uncovered.length === 0) return 0;
       return isWhole(result) && result.list === 'missing' ? 3 : 1;

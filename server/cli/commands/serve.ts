@@ -16,6 +16,7 @@ import {
   optionsHelp,
   print,
   printError,
+  printJson,
   UsageError,
 } from '../command.ts';
 
@@ -144,9 +145,7 @@ function announce(node: RunningNode, json: boolean): void {
   if (json) {
     const { url, dataFolder: data, tokenFile: token_file, publicUrl: public_url } = node;
     const tls = node.tls && { tls_url: node.tls.url, tls_fingerprint: node.tls.fingerprint };
-    print(
-      JSON.stringify({ event: 'listening', url, pid: process.pid, data, token_file, public_url, ...tls }),
-    );
+    printJson({ event: 'listening', url, pid: process.pid, data, token_file, public_url, ...tls });
     return;
   }
   print(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);

@@ -13,6 +13,7 @@ import {
   openProgress,
   optionsHelp,
   print,
+  printJson,
   TARGET_OPTIONS,
   targetOf,
   UsageError,
@@ -110,8 +111,9 @@ export const verify: Command = {
       ...(elsewhere.length > 0 && { elsewhere }),
       ...(released_objects > 0 && { released_objects }),
     };
-    print(values.json ? jsonForTerminal(counts) : formatSummary(summary));
-    if (!values.json) {
+    if (values.json) printJson(counts);
+    else {
+      print(formatSummary(summary));
       for (const each of elsewhere) print(escapeForTerminal(describeOffloaded(each)));
       if (released_objects > 0) print(describeReleased(released_objects));
     }
