@@ -233,7 +233,7 @@ interface BlobFile {
  */
 async function openBlobFile({ file, bytes }: BlobFile): Promise<FileHandle> {
   const handle = await open(file, 'r').catch((error: unknown) => {
-    throw errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
+    throw damagedIfMissing(error);
   });
   try {
     if ((await handle.stat()).size !== bytes) throw blobDamaged();
@@ -251,6 +251,10 @@ function blobDamaged(cause?: unknown): Problem {
     'The archive has lost these bytes or part of them. Ask its owner to audit the storage.',
     { cause },
   );
+}
+
+function damagedIfMissing(error: unknown): unknown {
+  return errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
 }
 
 /** A response whose body is read from one file. */
@@ -301,12 +305,7 @@ function sendAtOnce(response: ServerResponse, { file, bytes, parts, ...body }: F
     if (fstatSync(descriptor).size !== bytes) throw blobDamaged();
     for (const part of parts) {
       const chunk = read.subarray(filled, (filled += sizeOf(part)));
-      for (let rest = chunk, position = part.start; rest.length > 0; ) {
-        const count = readSync(descriptor, rest, 0, rest.length, position);
-        if (count === 0) throw blobDamaged();
-        rest = rest.subarray(count);
-        position += count;
-      }
+      if (readSync(descriptor, chunk, 0, chunk.length, part.start) < chunk.length) throw blobDamaged();
       chunks.push(Buffer.from(part.before, 'latin1'), chunk);
     }
   } finally {
@@ -320,7 +319,7 @@ function openBlobFileSync(file: string): number {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    throw errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
+    throw damagedIfMissing(error);
   }
 }
 

@@ -1,6 +1,6 @@
-import { ActionIcon, Button, type ButtonProps, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, type ButtonProps, Collapse, Tooltip, UnstyledButton } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconCheck, IconCopy, type TablerIcon } from '@tabler/icons-react';
+import { IconCheck, IconChevronRight, IconCopy, type TablerIcon } from '@tabler/icons-react';
 import { type ComponentProps, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
 import { sendRequest } from '../../api/client.ts';
@@ -99,6 +99,33 @@ export function RemoveItemButton({ of, onClick }: Pick<ItemButtonProps, 'of' | '
     <Button variant="subtle" color="red" size="compact-sm" aria-label={`Remove: ${of}`} onClick={onClick}>
       Remove
     </Button>
+  );
+}
+
+interface DisclosureProps {
+  title: string;
+  /** Whether its fields have values when it is first shown: then it is open. */
+  isUsed: boolean;
+  isWrong: boolean;
+  children: ReactNode;
+}
+
+/** Fields of a form that open and close. */
+export function Disclosure({ title, isUsed, isWrong, children }: DisclosureProps) {
+  const [opened, setOpened] = useState(isUsed);
+  const isOpen = opened || isWrong;
+  return (
+    <>
+      <UnstyledButton
+        className="line inline gap-2 self-start compact accent"
+        aria-expanded={isOpen}
+        onClick={() => setOpened(!isOpen)}
+      >
+        <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
+        {title}
+      </UnstyledButton>
+      <Collapse expanded={isOpen}>{children}</Collapse>
+    </>
   );
 }
 

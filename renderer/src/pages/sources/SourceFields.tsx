@@ -2,7 +2,7 @@ import { Autocomplete, Checkbox, NumberInput, Select, TagsInput, Textarea, TextI
 import type { FollowKind } from '../../../../shared/collection/follow.ts';
 import type { CaptureMode } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Disclosure } from '../../components/forms/Disclosure.tsx';
+import { Disclosure } from '../../components/forms/buttons.tsx';
 import { type Choice, ChoiceCards } from '../../components/forms/pickers.tsx';
 import { formatCount } from '../../format.ts';
 import { FollowPreview } from './FoundList.tsx';

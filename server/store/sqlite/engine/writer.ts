@@ -29,7 +29,7 @@ interface Stepped {
 interface Outcome {
   /** Whether it failed and left nothing. */
   isUndone: boolean;
-  /** Answers whoever asked for the change; called once the transaction is on stable storage. */
+  /** Resolves or rejects the promise of the change. Runs when the transaction is on stable storage. */
   answer: () => void;
 }
 
