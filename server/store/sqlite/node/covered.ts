@@ -70,8 +70,8 @@ const wholeOfHandInsSql = (handIns: string) => `
 /** The digests of what was handed in: its file, its document, and its parts except those that others observed, too. */
 const allOfHandInsSql = (handIns: string) => `
   SELECT id, file AS sha256 FROM ${handIns} UNION
-  SELECT h.id, r.sha256 FROM ${handIns} h JOIN retrievals r ON r.id = h.retrieval UNION
-  SELECT h.id, r.sha256 FROM ${handIns} h JOIN retrievals r ON r.part_of = h.id
+  SELECT given.id, r.sha256 FROM ${handIns} given CROSS JOIN retrievals r ON r.id = given.retrieval UNION
+  SELECT given.id, r.sha256 FROM ${handIns} given CROSS JOIN retrievals r ON r.part_of = given.id
   WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
     WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
 
@@ -99,6 +99,9 @@ const withJoinedSql = (covered: string) => `
  * with its file, its document and its parts, except those that others observed, too. Of what was handed in with it as a part,
  * the file is covered, which has the bytes of its parts, and the picture.
  *
+ * Each join goes in the order in which it is written, from what is named to what belongs to it. Otherwise SQLite may read
+ * all retrievals for each withholding.
+ *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
  */
@@ -106,44 +109,44 @@ const coveredSql = (kind: (typeof TARGETS)[number]) =>
   withJoinedSql(`
   WITH RECURSIVE named AS (${NAMED[kind](`$${kind}`)}),
     pages (id, retrieval) AS (
-      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
-      JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
+      SELECT p.id, p.retrieval FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256
+      CROSS JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
       UNION
-      SELECT p.id, p.retrieval FROM named JOIN retrievals r ON r.sha256 = named.sha256
-      JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
+      SELECT p.id, p.retrieval FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256
+      CROSS JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
       UNION
-      SELECT p.id, p.retrieval FROM pages JOIN retrievals drawn ON drawn.id = pages.retrieval
-      JOIN retrievals r ON r.sha256 = drawn.sha256 JOIN page_captures p ON p.retrieval = r.id
+      SELECT p.id, p.retrieval FROM pages CROSS JOIN retrievals drawn ON drawn.id = pages.retrieval
+      CROSS JOIN retrievals r ON r.sha256 = drawn.sha256 CROSS JOIN page_captures p ON p.retrieval = r.id
       WHERE p.ledger_entry < $entry
     ),
     showing (id) AS (
-      SELECT p.id FROM named JOIN retrievals r ON r.sha256 = named.sha256 JOIN page_captures p ON p.id = r.part_of
+      SELECT p.id FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256 CROSS JOIN page_captures p ON p.id = r.part_of
       WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
         AND ${isNotForLogin}
     ),
     documents (sha256) AS (
       SELECT sha256 FROM named UNION
-      SELECT r.sha256 FROM pages JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
+      SELECT r.sha256 FROM pages CROSS JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
     ),
     containing (id, file, record) AS (
-      SELECT h.id, h.file, h.record FROM documents d JOIN retrievals r ON r.sha256 = d.sha256
-      JOIN hand_ins h ON h.id = r.part_of WHERE h.ledger_entry < $entry
+      SELECT h.id, h.file, h.record FROM documents d CROSS JOIN retrievals r ON r.sha256 = d.sha256
+      CROSS JOIN hand_ins h ON h.id = r.part_of WHERE h.ledger_entry < $entry
         AND d.sha256 IS NOT h.record -> 'picture' ->> 'sha256' AND ${isNotForLogin}
     ),
     handed_in (id, retrieval, file) AS (
-      SELECT h.id, h.retrieval, h.file FROM documents d JOIN retrievals r ON r.sha256 = d.sha256
-      JOIN hand_ins h ON h.retrieval = r.id WHERE h.ledger_entry < $entry
+      SELECT h.id, h.retrieval, h.file FROM documents d CROSS JOIN retrievals r ON r.sha256 = d.sha256
+      CROSS JOIN hand_ins h ON h.retrieval = r.id WHERE h.ledger_entry < $entry
       UNION
-      SELECT h.id, h.retrieval, h.file FROM documents d JOIN hand_ins h ON h.file = d.sha256
+      SELECT h.id, h.retrieval, h.file FROM documents d CROSS JOIN hand_ins h ON h.file = d.sha256
       WHERE h.ledger_entry < $entry
     )
   SELECT sha256 FROM documents
   UNION
-  SELECT r.sha256 FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
+  SELECT r.sha256 FROM pages CROSS JOIN retrievals r ON r.part_of = pages.id WHERE ${isOfPageSql('r')}
   UNION
-  SELECT ${sentBy('r')} FROM pages JOIN retrievals r ON r.part_of = pages.id WHERE ${isSentByPageSql('r')}
+  SELECT ${sentBy('r')} FROM pages CROSS JOIN retrievals r ON r.part_of = pages.id WHERE ${isSentByPageSql('r')}
   UNION
-  SELECT r.sha256 FROM showing JOIN retrievals r ON r.part_of = showing.id
+  SELECT r.sha256 FROM showing CROSS JOIN retrievals r ON r.part_of = showing.id
   WHERE r.status IS NULL AND r.sha256 IS NOT NULL
   UNION
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
