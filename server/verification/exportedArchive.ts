@@ -134,7 +134,7 @@ async function beginningOf(file: BagFile): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Whoever reads the beginning of a file reads so much of it. */
+/** The size of the beginning of a file by which it is recognised. */
 export const HEAD_BYTES = 65_536;
 
 /** Returns whether a file with this beginning is a dump, however its header is written, or broken. */
