@@ -20,6 +20,8 @@ const OBJECT_PROBLEMS = [
   'not_derivable',
   'derivation_busy',
   'copy_unreachable',
+  'shutting_down',
+  'storage_failed',
 ] as const;
 
 /** Texts derived from archived objects, for reading and searching. */
