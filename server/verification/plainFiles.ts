@@ -1,7 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, normalize, resolve, sep } from 'node:path';
 import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
-import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
+import {
+  type ChecksumEntry,
+  MAX_CHECKSUM_LIST_BYTES,
+  parseChecksums,
+} from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { type HashedFile, hashFileSync, hashInThreads, type SizedFile } from '../hashing/hashInThreads.ts';
 import { blobPath } from '../store/files.ts';
@@ -15,6 +19,8 @@ export interface PlainFile {
   reportedPath?: string;
   bytes: number;
   expected?: string;
+  /** Other digests that the list names for it. */
+  others?: readonly string[];
   against?: string;
   detail?: string | undefined;
 }
@@ -37,14 +43,10 @@ export const PROOF_FILE = /\.tlog-proof$/i;
 const SHA256 = ['sha256'];
 
 /** Without a list entry, a file whose name is a digest, like a blob, must hash to its name. */
-export function plainFile(
-  path: string,
-  bytes: number,
-  entry?: ChecksumEntry,
-  list?: ChecksumFile,
-): PlainFile {
+export function plainFile(path: string, bytes: number, entry?: ExpectedFile, list?: ChecksumFile): PlainFile {
   const file = { path, bytes, algorithms: SHA256 };
-  if (entry && list) return { ...file, expected: entry.sha256, against: list.file };
+  if (entry && list)
+    return { ...file, expected: entry.sha256, others: entry.others ?? [], against: list.file };
   const name = basename(path);
   return isDigest(name) ? { ...file, expected: name, against: 'its name' } : file;
 }
@@ -78,14 +80,24 @@ export async function* plainFindings(
 }
 
 function judged(file: PlainFile, hashed: HashedFile): Finding {
-  const { path, reportedPath = path, expected = null, against = null, detail = null } = file;
+  const { path, reportedPath = path, expected = null, others = [], against = null, detail = null } = file;
   if ('failure' in hashed) {
     const reason = `cannot be read: ${hashed.failure}`;
     return finding(reportedPath, 'unknown', { expected, against, detail: reason });
   }
   const sha256 = hashed.digests.sha256 ?? '';
-  const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
-  return { path: reportedPath, state, sha256, expected, against, detail };
+  const wrong = [...(expected === null ? [] : [expected]), ...others].find((digest) => digest !== sha256);
+  if (wrong === undefined)
+    return {
+      path: reportedPath,
+      state: expected === null ? 'unknown' : 'intact',
+      sha256,
+      expected,
+      against,
+      detail,
+    };
+  const twice = others.length > 0 ? 'the list names it with different digests' : detail;
+  return { path: reportedPath, state: 'changed', sha256, expected: wrong, against, detail: twice };
 }
 
 /** A file with a list of digests, such as `SHA256SUMS`. */
@@ -99,10 +111,13 @@ export interface ChecksumFile {
   contradicted: string[];
 }
 
-/** The entries of a list by the absolute paths of their files. */
-export type Expected = Map<string, ChecksumEntry>;
+/** The entries of a list by the absolute paths of their files, with the other digests that it names for the same file. */
+export type Expected = Map<string, ExpectedFile>;
+type ExpectedFile = ChecksumEntry & { others?: readonly string[] };
 
+/** @throws Error if it cannot be read, or is too large */
 export async function openChecksumFile(file: string): Promise<ChecksumFile> {
+  if ((await stat(file)).size > MAX_CHECKSUM_LIST_BYTES) throw new Error(`${file} is too large for a list.`);
   const list = parseChecksums(await readFile(file, 'utf8'));
   const byPath = new Map<string, string>();
   const contradicted = list.entries.filter(({ name, sha256 }) => {
@@ -143,7 +158,7 @@ export async function expectedByList(list: ChecksumFile): Promise<Expected> {
 }
 
 /** Returns the entry for one file: by its path, else by its name if the name is unique in the list. */
-export async function expectedForFile(list: ChecksumFile, file: string): Promise<ChecksumEntry | undefined> {
+export async function expectedForFile(list: ChecksumFile, file: string): Promise<ExpectedFile | undefined> {
   const listed = (await expectedByList(list)).get(resolve(file));
   if (listed) return listed;
   const sameName = list.entries.filter(({ name }) => basename(name) === basename(file));
@@ -160,7 +175,11 @@ function expectedFrom(
   for (const entry of entries) {
     // Most names are plain paths. Resolving each of thousands takes as long as reading a small file.
     const path = isPlainPath(entry.name) ? prefix + entry.name : resolve(base, entry.name);
-    if (isWanted(path)) expected.set(path, entry);
+    if (!isWanted(path)) continue;
+    // Two names may lead to one file.
+    const earlier = expected.get(path);
+    const isOther = earlier !== undefined && earlier.sha256 !== entry.sha256;
+    expected.set(path, isOther ? { ...entry, others: [...(earlier.others ?? []), earlier.sha256] } : entry);
   }
   return expected;
 }
@@ -221,8 +240,8 @@ async function* startingWith(
 export interface ReferenceArchive {
   /** Its name in findings. */
   name: string;
-  /** `released`: it had the bytes and gave them up. */
-  holds(sha256: string, bytes: number): Promise<boolean | 'released'>;
+  /** `released`: it had the bytes and gave them up. `damaged`: what it has under this digest are other bytes. */
+  holds(sha256: string, bytes: number): Promise<boolean | 'released' | 'damaged'>;
 }
 
 /** Looks an intact or unknown file up in the archive, if there is one. `bytes` is its size. */
@@ -236,8 +255,11 @@ export async function lookUp(
   const { name } = archive;
   const held = await archive.holds(sha256, bytes);
   if (held === true) return { ...found, state: 'intact', against: found.against ?? name };
-  const detail =
-    held === 'released' ? `${name} released it: it gave up the bytes for good` : `${name} does not hold it`;
+  const detail = {
+    released: `${name} released it: it gave up the bytes for good`,
+    damaged: `what ${name} holds in its place are other bytes`,
+    no: `${name} does not hold it`,
+  }[held || 'no'];
   return { ...found, state: 'unknown', against: name, detail };
 }
 
@@ -258,8 +280,13 @@ export async function openReferenceArchive(place: string): Promise<ReferenceArch
   return {
     name: place,
     holds: async (sha256, bytes) => {
-      const found = await stat(blobPath(folder, sha256)).catch(() => undefined);
-      return found?.size === bytes;
+      const path = blobPath(folder, sha256);
+      const found = await stat(path).catch(() => undefined);
+      if (!found) return false;
+      // Somebody may delete their own file because of this answer.
+      for await (const [stored] of hashFiles([[{ path, bytes: found.size, algorithms: SHA256 }]]))
+        if (stored && 'digests' in stored && stored.digests.sha256 === sha256) return found.size === bytes;
+      return 'damaged';
     },
   };
 }

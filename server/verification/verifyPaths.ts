@@ -1,13 +1,18 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { access, constants, open, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isPackFileName } from '../../shared/archive/bagFiles.ts';
+import { basename, join, resolve } from 'node:path';
+import { bagKindOf, isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
 import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/evidence/writtenPages.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/ledger/signedNote.ts';
 import { shownPath } from '../../shared/proof/words.ts';
-import { isChecksumList } from '../../shared/values/checksums.ts';
+import {
+  CHECKSUM_LIST_NAME,
+  isChecksumList,
+  MAX_CHECKSUM_LIST_BYTES,
+} from '../../shared/values/checksums.ts';
+import { isDigest } from '../../shared/values/digestPattern.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { archiveIn, HEAD_BYTES, isDump } from './exportedArchive.ts';
@@ -121,12 +126,14 @@ class Verifier {
       this.#single.push({ ...plainFile(path, size, entry, this.#list), detail });
       return;
     }
+    // Who names a file by its digest asks whether it has that digest, whatever is in it.
+    if (isDigest(basename(path))) return void this.#single.push({ ...plainFile(path, size), detail });
     const proven = await this.#proven(path, size);
-    if (typeof proven === 'object') return yield* proven;
-    const head = await headOf(path);
-    if (proven === undefined && isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
-      return yield* this.list(await openChecksumFile(path));
-    this.#single.push({ ...plainFile(path, size), detail: proven ?? detail });
+    if (typeof proven === 'object') return yield* detail === undefined ? proven : withDetail(proven, detail);
+    const isList = proven === undefined && (await holdsDigests(path));
+    const whyNot = isList ? whyNotAsList(path, size) : proven;
+    if (isList && whyNot === undefined) return yield* this.list(await openChecksumFile(path));
+    this.#single.push({ ...plainFile(path, size), detail: whyNot ?? detail });
   }
 
   /**
@@ -169,7 +176,11 @@ class Verifier {
 
   async *#folder(folder: string): AsyncGenerator<Finding[]> {
     const listInFolder = join(folder, LIST_NAME);
-    const list = this.#list ?? (isFile(listInFolder) ? await openChecksumFile(listInFolder) : undefined);
+    const size = this.#list ? undefined : fileSize(listInFolder);
+    const isTooLarge = size !== undefined && size > MAX_CHECKSUM_LIST_BYTES;
+    if (isTooLarge) yield [finding(listInFolder, 'unknown', { detail: TOO_LARGE_LIST })];
+    const list =
+      this.#list ?? (size === undefined || isTooLarge ? undefined : await openChecksumFile(listInFolder));
     const expected: Expected = list ? await expectedInFolder(list, folder) : new Map();
     if (list) yield faultsOf(list);
     // Compared with a given list, every file is a plain file. Otherwise evidence, pack files and bags are verified as such.
@@ -190,7 +201,20 @@ class Verifier {
       if (typeof proven === 'object') yield* proven;
       else if (!isListed) this.#single.push({ ...file, detail: proven });
     }
-    for (const bag of set.bags) yield* folderBagFindings(bag, this.#context);
+    for (const bag of set.bags) yield* this.#bagIn(bag, list && expected);
+  }
+
+  /**
+   * Verifies a bag in a folder. Its own manifests make no file one of the folder if a list says which files are: anybody can put
+   * a bag of other software there.
+   */
+  async *#bagIn(folder: string, listed: Expected | undefined): AsyncGenerator<Finding[]> {
+    const { openFolderBag } = await bagModules();
+    const bag = await openFolderBag(folder, this.#context.read);
+    for (const { bytes } of bag.files.values()) this.#context.found(bytes);
+    const isOther = bagKindOf(bag.files) === undefined && !(await archiveIn(bag, this.#context));
+    for await (const found of bagFindings(bag, this.#context))
+      yield listed && isOther ? found.map((each) => listedOnly(each, listed)) : found;
   }
 
   /** Verifies files that a list names; findings have the names in the list. */
@@ -217,6 +241,30 @@ class Verifier {
     yield* plainFindings(present(), this.#context);
     yield missing;
   }
+}
+
+/** Returns whether a file begins as a list of digests does. */
+async function holdsDigests(path: string): Promise<boolean> {
+  const head = await headOf(path);
+  return isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head);
+}
+
+/** Returns why other files are not compared with a file that holds digests. */
+function whyNotAsList(path: string, bytes: number): string | undefined {
+  if (!CHECKSUM_LIST_NAME.test(basename(path)))
+    return 'it holds the digests of other files: to compare them with it, name it with --sums';
+  return bytes > MAX_CHECKSUM_LIST_BYTES ? TOO_LARGE_LIST : undefined;
+}
+
+const TOO_LARGE_LIST = 'it is too large to be read as a list of digests';
+
+/** Says something of each finding beside what it says itself. */
+async function* withDetail(found: AsyncIterable<Finding[]>, detail: string): AsyncGenerator<Finding[]> {
+  for await (const some of found)
+    yield some.map((each) => ({
+      ...each,
+      detail: each.detail === null ? detail : `${each.detail}; ${detail}`,
+    }));
 }
 
 async function* one(found: Promise<Finding>): AsyncGenerator<Finding[]> {
@@ -248,20 +296,22 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-function isFile(path: string): boolean {
-  return statOf(path)?.isFile() ?? false;
+/** Returns undefined if it is no file. */
+function fileSize(path: string): number | undefined {
+  const stats = statOf(path);
+  return stats?.isFile() ? stats.size : undefined;
 }
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** Verifies a bag in a folder. */
-async function* folderBagFindings(path: string, context: VerifyContext): AsyncGenerator<Finding[]> {
-  const { openFolderBag } = await bagModules();
-  const bag = await openFolderBag(path, context.read);
-  for (const { bytes } of bag.files.values()) context.found(bytes);
-  yield* bagFindings(bag, context);
+function listedOnly(found: Finding, listed: Expected): Finding {
+  const isStranger =
+    found.state === 'intact' && fileSize(found.path) !== undefined && !listed.has(resolve(found.path));
+  return isStranger
+    ? { ...found, state: 'unknown', detail: 'the list of the folder does not name it' }
+    : found;
 }
 
 async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {

@@ -41,6 +41,15 @@ export function parseChecksums(text: string): ChecksumList {
   return list;
 }
 
+/**
+ * The name of a list of digests. A file of any other name is only compared with something else: otherwise one that holds such
+ * lines would be called intact if other files are.
+ */
+export const CHECKSUM_LIST_NAME = /sums?\b|sha256|hashdeep|\.hash$|checksum|digest/i;
+
+/** A larger list is not read. It has about half a million names. */
+export const MAX_CHECKSUM_LIST_BYTES = 67_108_864;
+
 /** Returns whether a text is a list of digests: at least half of its lines are entries. */
 export function isChecksumList(text: string): boolean {
   const { entries, faults } = parseChecksums(text);

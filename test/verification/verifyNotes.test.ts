@@ -84,8 +84,8 @@ test('what is named like a checkpoint, a dump or a proof is only ever intact as 
       name.endsWith('.tlog-proof') ? 'changed' : 'unknown',
     ]);
   }
-  await writeFile(at('list.txt'), list);
-  expect((await verify(at('list.txt'))).code).toBe(0);
+  await writeFile(at('list.sha256'), list);
+  expect((await verify(at('list.sha256'))).code).toBe(0);
 });
 
 test('a dump under the name of a proof or a checkpoint is not intact', async () => {

@@ -78,7 +78,70 @@ test('a list that names a file twice with different digests is reported', async 
   for (const path of ['SHA256SUMS', ''])
     expect((await findings(path)).filter(({ state }) => state !== 'intact')).toMatchObject([
       { state: 'unknown', detail: 'it names ./a twice, with different digests' },
+      { state: 'changed', expected: sha256Of('x'), detail: 'the list names it with different digests' },
     ]);
+});
+
+test('nor is a file intact that a list names by two ways with different digests', async () => {
+  await write({ 'f/a': 'forged', 'f/b': 'b' });
+  await write({
+    'f/SHA256SUMS': `${sha256Of('a')}  a\n${sha256Of('forged')}  ../f/a\n${sha256Of('b')}  b\n`,
+  });
+  const list = await openChecksumFile(join(folder, 'f/SHA256SUMS'));
+  for (const found of [
+    await verdicts(['f']),
+    await verdicts(['f/SHA256SUMS']),
+    await verdicts(['f/a', 'f/b'], { list }),
+  ])
+    expect(Object.values(found).sort()).toEqual(['changed', 'intact']);
+});
+
+test('a file that is named by a digest is compared with it, whatever it holds', async () => {
+  const digest = sha256Of('genuine');
+  const other = sha256Of('other');
+  await write({ x: 'x', [digest]: lines({ x: 'x' }).join(''), [other]: 'other' });
+  expect(await verdicts([digest, other])).toEqual({ [digest]: 'changed', [other]: 'intact' });
+});
+
+test('a file whose name is not that of a list is none, whatever it holds', async () => {
+  await write({ x: 'x', 'report.pdf': lines({ x: 'x' }).join('') });
+  expect(await findings('report.pdf')).toMatchObject([
+    { state: 'unknown', detail: expect.stringContaining('it holds the digests of other files') },
+  ]);
+});
+
+test('a data folder with other bytes in the place of an object does not hold it', async () => {
+  const [whole, damaged] = [sha256Of('whole'), sha256Of('bytes')];
+  const at = (digest: string) => `data/blobs/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+  await write({ a: 'whole', b: 'bytes', [at(whole)]: 'whole', [at(damaged)]: 'BYTES' });
+  const holder = await openReferenceArchive(join(folder, 'data'));
+  expect(await verdicts(['a', 'b'], { holder })).toEqual({ a: 'intact', b: 'unknown' });
+});
+
+test('a link that was named is said to be followed, also to a file that proves itself', async () => {
+  await writeFile(join(folder, 'pack.zip'), VALID_PACK_FILE);
+  await symlink(join(folder, 'pack.zip'), join(folder, 'link.zip'));
+  for (const { state, detail } of await findings('link.zip'))
+    expect([state, detail]).toEqual(['intact', expect.stringContaining('a symbolic link, followed')]);
+});
+
+test('a list that is too large is not read, and the other files are verified', async () => {
+  await write({ 'f/x': 'x', 'f/SHA256SUMS': lines({ x: 'x' }).join(''), y: 'y' });
+  await truncate(join(folder, 'f/SHA256SUMS'), 600_000_000);
+  for (const paths of [['f'], ['f/SHA256SUMS']])
+    expect(await verdicts([...paths, 'y'])).toMatchObject({ 'f/SHA256SUMS': 'unknown', y: 'unknown' });
+});
+
+test('a bag of other software in a listed folder makes no file intact that the list does not name', async () => {
+  await write({ 'f/a': 'a', 'f/b/data/x': 'x', 'f/b/data/y': 'y' });
+  const manifest = `${sha256Of('x')}  data/x\n${sha256Of('y')}  data/y\n`;
+  const bagit = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
+  await write({ 'f/b/bagit.txt': bagit, 'f/b/manifest-sha256.txt': manifest });
+  await write({ 'f/SHA256SUMS': lines({ a: 'a', 'b/data/x': 'x' }).join('') });
+  const found = await findings('f');
+  const ofY = found.filter(({ path }) => path.endsWith('data/y'));
+  expect(ofY).toMatchObject([{ state: 'unknown', detail: 'the list of the folder does not name it' }]);
+  expect(found.filter(({ path }) => path.endsWith('data/x')).map(({ state }) => state)).toContain('intact');
 });
 
 test('a folder is compared with a list from elsewhere, and unlisted files are unknown', async () => {

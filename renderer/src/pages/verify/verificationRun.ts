@@ -1,7 +1,12 @@
 import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/evidence/verifyEvidence.ts';
 import { WRITTEN_PAGES } from '../../../../shared/proof/evidence/writtenPages.ts';
 import { shownPath } from '../../../../shared/proof/words.ts';
-import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
+import {
+  CHECKSUM_LIST_NAME,
+  isChecksumList,
+  MAX_CHECKSUM_LIST_BYTES,
+  parseChecksums,
+} from '../../../../shared/values/checksums.ts';
 import type { PathFile } from '../../droppedFiles.ts';
 import { readSession } from '../../state/session.ts';
 import { MAX_BAG_FILE_BYTES } from './bagFile.ts';
@@ -21,7 +26,6 @@ import { OWN_PAGE } from './ownPage.ts';
 import { DigestLookups, pause, WorkerPool } from './workerPool.ts';
 
 /** A list or checkpoint is read as text. */
-const MAX_LIST_BYTES = 67_108_864;
 const MAX_NOTE_BYTES = 65_536;
 /** How often the page is drawn again. */
 const DRAW_EVERY_MS = 250;
@@ -258,7 +262,7 @@ export class VerificationRun {
         return true;
       }
     }
-    if (LIST_NAME.test(name) && file.size <= MAX_LIST_BYTES) {
+    if (CHECKSUM_LIST_NAME.test(name) && file.size <= MAX_CHECKSUM_LIST_BYTES) {
       const text = await file.text();
       if (isChecksumList(text)) {
         this.#set({ lists: [...this.#state.lists, { path, ...parseChecksums(text) }] });
@@ -348,7 +352,6 @@ export class VerificationRun {
 }
 
 const NOTE_NAME = /checkpoint|\.tlog-proof$|\.note$/;
-const LIST_NAME = /sums?\b|sha256|hashdeep|\.hash$|checksum|digest/;
 const ZIP_NAME = /\.zip$/;
 const EVIDENCE_NAME = /\.html?$/;
 
@@ -359,7 +362,7 @@ function nameOf(path: string): string {
 /** Whether a file's name says that it may be a list, a checkpoint, a pack file or an evidence file. */
 function mayBeSpecial({ path }: PathFile): boolean {
   const name = nameOf(path);
-  return [NOTE_NAME, LIST_NAME, ZIP_NAME, EVIDENCE_NAME].some((pattern) => pattern.test(name));
+  return [NOTE_NAME, CHECKSUM_LIST_NAME, ZIP_NAME, EVIDENCE_NAME].some((pattern) => pattern.test(name));
 }
 
 /** Small files are given to a worker together: a message for each would take longer than hashing it. */
