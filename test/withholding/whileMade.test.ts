@@ -1,16 +1,17 @@
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
-import { release, withhold } from '../copies/withheldCopies.ts';
+import { addCopy, check, release, sync, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { everythingIn, newMarker } from '../simulate/markers.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { HTML, titled } from './quotes.ts';
 import { builtInterface } from './support.ts';
 
-/* An answer that takes long to make says nothing of bytes that were withheld while it was made. */
+/* An answer that takes long to make says nothing of bytes that were withheld or released while it was made. */
 
 afterEach(async () => {
   await closeTestNodes();
@@ -19,12 +20,25 @@ afterEach(async () => {
 
 const dice = new Dice(2_030);
 
+/** Answers of something that are held back from some time on. */
+interface Held {
+  answered: () => void;
+  through: Promise<void>;
+}
+
+type Hold = () => { isAnswered: Promise<void>; letThrough: () => void };
+
+function holding(set: (held: Held) => void): Hold {
+  return () => {
+    const [answered, through] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    set({ answered: answered.resolve, through: through.promise });
+    return { isAnswered: answered.promise, letThrough: through.resolve };
+  };
+}
+
 /** A node whose process that reads documents has its answers held back from some time on. */
-async function slowNode(): Promise<{
-  node: CollectingNode;
-  hold: () => { isAnswered: Promise<void>; letThrough: () => void };
-}> {
-  let held: { answered: () => void; through: Promise<void> } | undefined;
+async function slowNode(): Promise<{ node: CollectingNode; hold: Hold }> {
+  let held: Held | undefined;
   const startChild: StartChild = (options) =>
     forkChild({
       ...options,
@@ -35,12 +49,35 @@ async function slowNode(): Promise<{
       },
     });
   const node = await openCollectingNode({}, { startChild, rendererFolder: await builtInterface() });
-  const hold = () => {
-    const [answered, through] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    held = { answered: answered.resolve, through: through.promise };
-    return { isAnswered: answered.promise, letThrough: through.resolve };
-  };
-  return { node, hold };
+  return { node, hold: holding((set) => (held = set)) };
+}
+
+/** A node whose files are in a copy only, of which every reading is held back from some time on. */
+async function slowCopy(files: Readonly<Record<string, string>>): Promise<{
+  node: TestNode;
+  pack: string;
+  hold: Hold;
+}> {
+  let held: Held | undefined;
+  const node = await openTestNode({
+    aroundCopies: (target) => ({
+      ...target,
+      read: async (...asked) => {
+        held?.answered();
+        await held?.through;
+        return target.read(...asked);
+      },
+    }),
+  });
+  const copy = await addCopy(node, join(await temporaryFolder(), 'copy'), { pages: false });
+  const { id: pack } = await uploadNewPack(node, {}, files);
+  await sync(node, copy);
+  await check(node, copy);
+  await node.sendJson('PATCH', '/manage/settings', { offload_after_days: 0 });
+  await node.fetchAsOwner('/manage/offload?wait=true', { method: 'POST' });
+  const state = await (await node.fetchAsOwner('/manage/offload')).json();
+  expect(state).toMatchObject({ offloaded_objects: Object.keys(files).length, local_bytes: 0 });
+  return { node, pack, hold: holding((set) => (held = set)) };
 }
 
 interface Made {
@@ -97,4 +134,37 @@ test.each(Object.entries(MADE))('%s, of bytes that are withheld', async (_what, 
 test('the text of bytes that are released', async () => {
   const addressOf = ({ sha256 }: Made) => `/archive/${sha256}/text`;
   expect(await isTold(addressOf, (node, sha256) => release(node.node, sha256))).toBe(false);
+});
+
+const HIDE: Readonly<Record<string, (node: TestNode, sha256: string) => Promise<void>>> = {
+  withheld: (node, sha256) => withhold(node, { sha256 }),
+  released: release,
+};
+/** The marker is at the end. */
+const OFFLOADED: Readonly<Record<string, { bytes: number; range?: string }>> = {
+  'a small object': { bytes: 1_000 },
+  'a range of a small object': { bytes: 1_000, range: 'bytes=-100' },
+  'two ranges of a small object': { bytes: 1_000, range: 'bytes=0-9,-100' },
+  'a small range of an object': { bytes: 1_000_000, range: 'bytes=-100' },
+  'an object': { bytes: 1_000_000 },
+  'a range of a large object': { bytes: 5_000_000, range: 'bytes=-100' },
+};
+
+const offloadedAndHidden = Object.entries(OFFLOADED).flatMap(([what, asked]) =>
+  Object.entries(HIDE).map(([how, hide]) => [what, how, asked, hide] as const),
+);
+test.each(offloadedAndHidden)('%s that is %s while a copy of it is read', async (_what, how, asked, hide) => {
+  const marker = newMarker(dice);
+  const large = marker.padStart(asked.bytes, '.');
+  const sha256 = sha256Of(large);
+  const { node, hold } = await slowCopy({ large });
+  const headers: Record<string, string> = asked.range === undefined ? {} : { Range: asked.range };
+  const { isAnswered, letThrough } = hold();
+  const asking = node.fetch(`/api/blobs/${sha256}`, { headers });
+  await isAnswered;
+  await hide(node, sha256);
+  letThrough();
+  const answer = await asking;
+  expect(answer.status).toBe(how === 'withheld' ? 451 : 410);
+  expect(await answer.text()).not.toContain(marker);
 });

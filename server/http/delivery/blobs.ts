@@ -46,7 +46,16 @@ export async function storedBlobReply(
   const headers = { ...options.headers, ...withheldHeaders(store.read, [blob.sha256], reader) };
   const ready: PreparedBlob = prepareBlob({ blob, options: { ...options, headers } });
   if (blob.bytes > SMALL_CHUNK_BYTES) ready.stillReadable = whileReadable(store.read, require);
-  return { write: (response) => sendStoredBlob(store, request, response, ready) };
+  return { write: (response) => sendStoredBlob(store, { request, response, ready, require }) };
+}
+
+/** A stored blob that is sent as the answer to a request. */
+interface StoredAnswer {
+  request: IncomingMessage;
+  response: ServerResponse;
+  ready: PreparedBlob;
+  /** Requires that the reader may read the bytes. */
+  require: () => void;
 }
 
 /**
@@ -66,21 +75,17 @@ export function withheldHeaders(
  * Like `sendBlob`, but records damage that is found before the error is reported. A blob that is offloaded is read
  * from a copy.
  *
- * @throws Problem like `sendBlob`; `blob_damaged` also if the bytes cannot be read; `released` if they were given up
+ * @throws Problem like `sendBlob`; `blob_damaged` also if the bytes cannot be read; `withheld`, `released` if they were
  * meanwhile; `copy_unreachable`.
  */
-async function sendStoredBlob(
-  store: DamageContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-  ready: PreparedBlob,
-): Promise<void> {
+async function sendStoredBlob(store: DamageContext, answer: StoredAnswer): Promise<void> {
+  const { request, response, ready } = answer;
   try {
     await sendBlob(request, response, ready).catch((error: unknown) => {
       // Asked only now, so that reading a file that is here costs nothing more.
       const isOffloaded = store.blobs.offloaded.bytesOf(ready.blob.sha256) !== undefined;
       if (!isOffloaded || !isBlobDamageError(error) || response.headersSent) throw error;
-      return sendOffloaded(store, request, response, ready);
+      return sendOffloaded(store, answer);
     });
   } catch (error) {
     if (!isBlobDamageError(error)) throw error;
@@ -98,9 +103,7 @@ const FETCHED_UP_TO_BYTES = 4_194_304;
 
 async function sendOffloaded(
   { blobs: { offloaded } }: Pick<DamageContext, 'blobs'>,
-  request: IncomingMessage,
-  response: ServerResponse,
-  ready: PreparedBlob,
+  { request, response, ready, require }: StoredAnswer,
 ): Promise<void> {
   const { blob } = ready;
   const isFetched =
@@ -108,6 +111,8 @@ async function sendOffloaded(
   if (!isFetched) return sendBlob(request, response, ready, (range) => offloaded.stream(blob.sha256, range));
   const { file, release } = await offloaded.borrow(blob.sha256);
   try {
+    // The copy may have taken long to answer, and a few bytes are sent at once, without another look.
+    require();
     await sendBlob(request, response, { ...ready, blob: { ...blob, file } });
   } finally {
     release();
