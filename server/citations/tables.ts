@@ -4,7 +4,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type { PackFile } from '../../shared/archive/pack.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../fixity/audit.ts';
 import { isDamaged } from '../fixity/damages.ts';
-import { type Reader, unreadable } from '../withholding/withholding.ts';
+import { type Reader, unreadable, unreadableAmong } from '../withholding/withholding.ts';
 
 /** The maximum number of tables that are read, so that one request reads a few megabytes at most. */
 const MAX_TABLES = 50;
@@ -35,7 +35,10 @@ export async function readTables(
     if (isTable(file)) left -= 1;
     described.push({ file, slug: slugs[index] ?? '', table });
   }
-  return described;
+  // Each may have been withheld while it was read, or while a later one was.
+  const tables = described.filter(({ table }) => table !== undefined).map(({ file }) => file.sha256);
+  const hidden = unreadableAmong(store.read, tables, reader);
+  return described.map((each) => (hidden.has(each.file.sha256) ? { ...each, table: undefined } : each));
 }
 
 /** Damaged bytes are not parsed. */

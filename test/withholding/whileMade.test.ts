@@ -5,11 +5,12 @@ import { type CollectingNode, openCollectingNode } from '../collection/support.t
 import { addCopy, check, release, sync, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { everythingIn, newMarker } from '../simulate/markers.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { filesOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { eventually } from '../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, DERIVING, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { HTML, titled } from './quotes.ts';
-import { builtInterface } from './support.ts';
+import { builtInterface, textsFound } from './support.ts';
 
 /* An answer that takes long to make says nothing of bytes that were withheld or released while it was made. */
 
@@ -168,3 +169,78 @@ test.each(offloadedAndHidden)('%s that is %s while a copy of it is read', async 
   expect(answer.status).toBe(how === 'withheld' ? 451 : 410);
   expect(await answer.text()).not.toContain(marker);
 });
+
+const described = ['croissant', 'frictionless'].flatMap((format) =>
+  Object.entries(HIDE).map(([how, hide]) => [format, how, hide] as const),
+);
+const TABLES = { 'a.csv': newMarker(dice), 'b.csv': newMarker(dice) };
+type Table = keyof typeof TABLES;
+
+/** Describes two tables, and has one hidden while one is read. Returns which columns the answer names. */
+async function describedTables(
+  format: string,
+  read: Table,
+  hide?: (node: TestNode, digests: Record<Table, string>) => Promise<void>,
+): Promise<boolean[]> {
+  const csv = (name: Table) => `a,${TABLES[name]}\n1,2\n`;
+  const files = { 'a.csv': csv('a.csv'), 'b.csv': csv('b.csv') };
+  const digests = { 'a.csv': sha256Of(files['a.csv']), 'b.csv': sha256Of(files['b.csv']) };
+  const { node, pack, hold } = await slowCopy(files);
+  // What was read before it is held back is here from then on.
+  if (read === 'b.csv') await (await node.fetch(`/api/blobs/${digests['a.csv']}`)).text();
+  const { isAnswered, letThrough } = hold();
+  const asking = node.fetch(`/api/items/${pack}/cite?format=${format}`);
+  await isAnswered;
+  await hide?.(node, digests);
+  letThrough();
+  const answer = await asking;
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
+  return Object.values(TABLES).map((marker) => text.includes(marker));
+}
+
+test.each(described)(
+  'the columns of a table, as %s, that is %s while it is read',
+  async (format, _how, hide) => {
+    expect(await describedTables(format, 'a.csv')).toEqual([true, true]);
+    const named = await describedTables(format, 'a.csv', (node, { 'a.csv': sha256 }) => hide(node, sha256));
+    expect(named).toEqual([false, true]);
+  },
+);
+
+test.each(described)(
+  'the columns of a table, as %s, that is %s while another is read',
+  async (format, _how, hide) => {
+    const named = await describedTables(format, 'b.csv', (node, { 'a.csv': sha256 }) => hide(node, sha256));
+    expect(named).toEqual([false, true]);
+  },
+);
+
+/** Hits whose snippets take some time together. */
+const HITS = 40;
+
+test.each(Object.entries(HIDE))(
+  'a hit of a search that is %s while snippets are made',
+  async (_how, hide) => {
+    const [node, marker] = [await openTestNode(DERIVING), newMarker(dice)];
+    const filler = Array.from({ length: 20_000 }, (_, index) => `w${index.toString(36)}`).join(' ');
+    const texts = Array.from({ length: HITS }, (_, index) => `${filler} x${index} common`);
+    const hidden = `common ${marker}`;
+    for (const [index, text] of [...texts, hidden].entries())
+      await uploadNewPack(
+        node,
+        { title: `Pack ${index}`, files: filesOf({ 'a.txt': text }) },
+        { 'a.txt': text },
+      );
+    await eventually(async () => expect(await textsFound(node, 'common')).toBe(HITS + 1));
+    const search = async () => (await node.fetch('/api/search?q=common&limit=500')).text();
+    expect(await search()).toContain(marker);
+    let isAnswered = false;
+    const asking = search().finally(() => (isAnswered = true));
+    await hide(node, sha256Of(hidden));
+    expect(isAnswered).toBe(false);
+    const answer = await asking;
+    expect(answer).not.toContain(marker);
+    expect(JSON.parse(answer)).toMatchObject({ total: HITS, next: null });
+  },
+);

@@ -14,7 +14,12 @@ import { onSnapshot } from '../../store/sqlite/engine/queries.ts';
 import { expressionOf, type SearchTerms, textSearchTerms } from '../../store/sqlite/engine/search.ts';
 import { withholdingOf } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { madeOfReadable, type Reader, requireReadable, unreadable } from '../../withholding/withholding.ts';
+import {
+  madeOfReadable,
+  type Reader,
+  requireReadable,
+  unreadableAmong,
+} from '../../withholding/withholding.ts';
 import { requireObject } from '../timeline/objects.ts';
 import type { Texts } from './derived.ts';
 import { characterStart, MAX_SEARCHED_CHARACTERS } from './limits.ts';
@@ -74,17 +79,21 @@ export async function searchObjectTexts(
     forVisitors: !reader.owner,
   };
   const { hits, total } = onSnapshot(read, () => searchTexts(read, scope, { limit, offset }));
-  const items: FoundText[] = [];
+  const made: FoundText[] = [];
   let since = performance.now();
   for (const hit of hits) {
     const found = await foundText(read, hit, { terms, parts });
-    // Others of the hits may have been withheld while these snippets were made.
-    if (found && !unreadable(read, found.sha256, reader)) items.push({ ...found, ...markOf(read, found) });
+    if (found) made.push(found);
     if (performance.now() - since < YIELD_AFTER_MS) continue;
     await yieldToEventLoop();
     since = performance.now();
   }
-  return { items, total };
+  // Each may have been withheld while the snippets of all were made.
+  const digests = made.map(({ sha256 }) => sha256);
+  const hidden = unreadableAmong(read, digests, reader);
+  const shown = made.filter(({ sha256 }) => !hidden.has(sha256));
+  const items = shown.map((found) => ({ ...found, ...markOf(read, found) }));
+  return { items, total: total - (hits.length - items.length) };
 }
 
 /** The owner finds what visitors do not, marked. */
