@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
+import { sourceIdOf } from '../../server/collection/sources/sources.ts';
 import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import { AlertingNode } from '../alerts/support.ts';
 import { closeReceivers, WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import { handIn } from '../collection/handedIn/support.ts';
-import { openCollectingNode } from '../collection/support.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { markersInFolder, newMarker } from '../simulate/markers.ts';
@@ -200,4 +201,84 @@ test('a file that was handed in is withheld with a part of it, whichever came fi
   ).toBe(200);
   await show(node.node, { sha256: sha256Of(`<svg>${marker}</svg>`) });
   for (const file of [first, second]) expect(await seen(node.node, marker)).toContain(`/archive/${file}`);
+});
+
+const FOLLOW = { kind: 'links', limit: 50, approve: true };
+/** More links than are kept of one page. */
+const MANY = Array.from({ length: 12_000 }, (_, index) => `<a href="/n${index}">n</a>`).join(' ');
+const NEXT: Readonly<Record<string, string>> = {
+  'is not read to the end': titled('Links', `${MANY} <a href="/found">neutral</a>`),
+  'cannot be read': '',
+};
+
+/** Watches a page with a link, whose next version says less of it. Returns the two versions. */
+async function linkedLess(web: ScriptedWeb, node: CollectingNode, marker: string, next: string) {
+  const first = titled('Links', `<a href="/found">To ${marker}</a>`);
+  const second = next === '' ? page('%PDF-1.4', { headers: { 'content-type': 'application/pdf' } }) : page(next, HTML);
+  web.script('/list', page(first, HTML), second);
+  const { id } = await node.watch(web.url('/list'), { name: 'List', follow: FOLLOW });
+  await node.check([id]);
+  await eventually(async () => expect(await node.read('/manage/found')).toMatchObject({ total: 1 }));
+  const readNext = async () => {
+    await node.check([id]);
+    await eventually(async () =>
+      expect(await node.read(`/manage/sources/${id}`)).toMatchObject({ follow_run: { complete: false } }),
+    );
+  };
+  const approve = async () => {
+    await node.node.sendJson('POST', '/manage/found/approve', { ids: [sourceIdOf(web.url('/found'))] });
+    await eventually(async () => expect(await node.read('/manage/sources')).toMatchObject({ total: 2 }));
+  };
+  return { sha256: sha256Of(first), id, readNext, approve };
+}
+
+test.each(Object.entries(NEXT))(
+  'the text of a link of a withheld version names no source, if the next one %s',
+  async (_how, next) => {
+    const [web, node, marker] = [
+      await ScriptedWeb.open(),
+      await openCollectingNode({}, DERIVING),
+      newMarker(dice),
+    ];
+    const { sha256, readNext, approve } = await linkedLess(web, node, marker, next);
+    await withhold(node.node, { sha256 });
+    await readNext();
+    await approve();
+    expect(await seen(node.node, marker)).toEqual([]);
+  },
+);
+
+test.each(Object.entries(NEXT))(
+  'the text of a link of a released version is overwritten, if the next one %s',
+  async (_how, next) => {
+    const [web, node, marker] = [
+      await ScriptedWeb.open(),
+      await openCollectingNode({}, DERIVING),
+      newMarker(dice),
+    ];
+    const { sha256, readNext, approve } = await linkedLess(web, node, marker, next);
+    await readNext();
+    await release(node.node, sha256);
+    await isClean(node.node);
+    expect(await markersInFolder(node.node.dataFolder, [marker])).toEqual([]);
+    await approve();
+    expect(await seen(node.node, marker)).toEqual([]);
+  },
+);
+
+test('the text of a link of a released version is overwritten, if another link was refused before', async () => {
+  const [web, node, marker] = [
+    await ScriptedWeb.open(),
+    await openCollectingNode({}, DERIVING),
+    newMarker(dice),
+  ];
+  const first = titled('Links', `<a href="/found">To ${marker}</a> <a href="/other">Other</a>`);
+  web.script('/list', page(first, HTML), page(titled('Links', 'None.'), HTML));
+  const { id } = await node.watch(web.url('/list'), { name: 'List', follow: FOLLOW });
+  await node.check([id]);
+  await eventually(async () => expect(await node.read('/manage/found')).toMatchObject({ total: 2 }));
+  await node.node.sendJson('POST', '/manage/found/refuse', { ids: [sourceIdOf(web.url('/other'))] });
+  await release(node.node, sha256Of(first));
+  await isClean(node.node);
+  expect(await markersInFolder(node.node.dataFolder, [marker])).toEqual([]);
 });

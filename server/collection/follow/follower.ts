@@ -102,14 +102,9 @@ export class Follower {
     if (!version || isWallOrError(version.page_label)) return;
     const known = foundLinksOf(store.read, source.key).map(({ url }) => url);
     const run = { source_key: source.key, sha256: last_sha256, settings, at: store.instant() };
-    try {
-      const document = { object: objectToRead(store, last_sha256), url: version.final_url };
-      await this.#keep(source, await readLinks(this.#services, source, document, { known, signal }), run);
-    } catch (error) {
-      if (!(error instanceof NotDerivableError)) throw error;
-      const nothing = { is_index: false, listed: 0, matched: 0, complete: false, problem: error.message };
-      await store.write((database) => putFollowRun(database, { ...run, ...nothing }));
-    }
+    const document = { object: objectToRead(store, last_sha256), url: version.final_url };
+    const read = await readLinks(this.#services, source, document, { known, signal }).catch(nothingRead);
+    await this.#keep(source, read, run);
   }
 
   async #keep(
@@ -157,6 +152,13 @@ export class Follower {
       }
     });
   }
+}
+
+/** A version that cannot be read gives no text to any link either. */
+function nothingRead(error: unknown): ReadLinks {
+  if (!(error instanceof NotDerivableError)) throw error;
+  const problem = error.message;
+  return { links: [], linked: new Set(), listed: 0, complete: false, problem, isIndex: false };
 }
 
 function isFollowed(source: SourceRow): source is Followed {
@@ -238,15 +240,19 @@ interface Reading {
   at: string;
 }
 
-/** Notes whether an address is still linked, and as what: its text is always that of the newest version that links to it. */
+/**
+ * Notes whether an address is still linked, and as what. The text of one that is linked, or may be, is that of the newest
+ * version that was read, or empty: whether everyone may read it is asked of that version. The text of one that is no longer
+ * linked may be of any older version.
+ */
 function markLinked(
   database: WriteDatabase,
   row: FoundLinkRow,
   { linked, titles, complete, at }: Reading,
 ): FoundLinkRow {
-  const title = titles.get(row.url) ?? row.title;
   // A document that was not read to the end may still contain the address.
   const unlinked_at = linked.has(row.url) ? null : (row.unlinked_at ?? (complete ? at : null));
+  const title = titles.get(row.url) ?? (unlinked_at === null ? '' : row.title);
   if (title === row.title && unlinked_at === row.unlinked_at) return row;
   const marked = { ...row, title, unlinked_at };
   putFoundLink(database, marked);

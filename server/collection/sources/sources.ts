@@ -26,6 +26,7 @@ import {
   followRun,
   forgetFollowRunsWith,
   forgetWaitingLinks,
+  isForgotten,
   unlinkedAt,
 } from '../../store/sqlite/collection/foundLinks.ts';
 import { newestPageId } from '../../store/sqlite/collection/pages.ts';
@@ -440,7 +441,7 @@ export function requireProfileOf(database: Store['read'], id: string | null, url
 }
 
 function runOf(run: FollowRunRow | undefined): FollowRun | null {
-  if (!run) return null;
+  if (!run || isForgotten(run)) return null;
   const { at, listed, matched, complete, problem } = run;
   return { at, listed, matched, complete, problem };
 }

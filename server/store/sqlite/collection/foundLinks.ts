@@ -160,12 +160,24 @@ const putRun = upserts<Omit<FollowRunRow, 'is_index' | 'complete'> & { is_index:
   { key: 'source_key', columns: 'sha256, settings, is_index, at, listed, matched, complete, problem' },
 );
 
-export const forgetFollowRun = change<[sourceKey: number]>('DELETE FROM follow_runs WHERE source_key = ?');
+/** No settings have this digest. The version stays known, because the texts of links that are kept are from it. */
+const FORGOTTEN = '';
 
-/** Forgets that the sources were read in which an address was found. */
-export const forgetFollowRunsWith = change<[id: string]>(
-  'DELETE FROM follow_runs WHERE source_key IN (SELECT source_key FROM found_links WHERE id = ?)',
+/** Has the newest version of a source read again. */
+export const forgetFollowRun = change<[sourceKey: number]>(
+  `UPDATE follow_runs SET settings = '${FORGOTTEN}' WHERE source_key = ?`,
 );
+
+/** Has the sources read again in which an address was found. */
+export const forgetFollowRunsWith = change<[id: string]>(
+  `UPDATE follow_runs SET settings = '${FORGOTTEN}'
+     WHERE source_key IN (SELECT source_key FROM found_links WHERE id = ?)`,
+);
+
+/** Returns whether the version of a reading is to be read again. */
+export function isForgotten({ settings }: Pick<FollowRunRow, 'settings'>): boolean {
+  return settings === FORGOTTEN;
+}
 
 /** The newest own retrieval that gave a version of a source. */
 export const retrievalOfVersion = selectOne<
