@@ -223,7 +223,7 @@ async function send(response: Response, reply: Reply): Promise<void> {
   if (!('json' in reply) && !('jsonText' in reply)) return void response.end();
   response.set(reply.headers ?? {}).type('application/json');
   if ('json' in reply) response.send(JSON.stringify(reply.json));
-  else await sendText(response, reply.jsonText);
+  else await sendText(response, reply.jsonText, reply.stillReadable);
 }
 
 /**

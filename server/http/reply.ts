@@ -3,6 +3,7 @@ import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
 import type { Slice } from '../../shared/values/list.ts';
 import type { AdmittedWrite } from '../archive/limits/writeLimits.ts';
 import type { RunningJob } from '../runtime/jobs.ts';
+import type { StillReadable } from '../withholding/withholding.ts';
 import type { Visitor } from './security/access.ts';
 
 /** A route whose writes are limited. It writes through the store of its admission only. */
@@ -25,7 +26,13 @@ export interface Call<Spec extends RouteSpec = RouteSpec> {
  */
 export type Reply =
   | { status: number; json: unknown; headers?: Record<string, string> }
-  | { status: number; jsonText: string | Iterable<string>; headers?: Record<string, string> }
+  | {
+      status: number;
+      jsonText: string | Iterable<string>;
+      headers?: Record<string, string>;
+      /** Asked before more of the text is sent. */
+      stillReadable?: StillReadable;
+    }
   | { status: 204 }
   | WrittenReply;
 

@@ -96,6 +96,28 @@ test('a file that a set has in parts', async () => {
   );
 });
 
+/** Many names, longer together than the buffers between a node and its reader. */
+const NAMES = 20_000;
+
+test('the names of the files of a set, whose list is withheld', async () => {
+  const [node, marker] = [await openTestNode(), newMarker(dice)];
+  const piece = Buffer.from('The same part.');
+  const { id: pack } = await uploadNewPack(node, { title: 'Part' }, { piece });
+  const [bytes, sha256] = [piece.length, sha256Of(piece)];
+  const folder = ['a', 'b', 'c'].map((letter) => letter.repeat(200)).join('/');
+  const paths = Array.from(
+    { length: NAMES },
+    (_, index) => `${folder}/${String(index).padStart(6, '0')}.txt`,
+  );
+  const files = [...paths, `z/${marker}.txt`].map((path) => {
+    return { path, bytes, sha256, parts: [{ pack, path: 'piece', bytes, sha256 }] };
+  });
+  const made = await uploadManifest(node, { format: 'strongroom-set@1', files });
+  expect(made.status).toBe(201);
+  const { id } = (await made.json()) as { id: string };
+  await expectBrokenOff(node, `/api/packs/${id}/set`, marker, () => withhold(node, { pack: id }));
+});
+
 test('a part of a withheld file, when the set is published that says so', async () => {
   const node = await openTestNode();
   const { files, markers } = markedFiles();

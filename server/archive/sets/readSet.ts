@@ -164,10 +164,13 @@ export async function findSet(
   if (file?.path !== SET_FILE) return undefined;
   const index = await madeOfReadable(
     () => requireReadable(store.read, file.sha256, reader),
-    () => readSetFile(store, file),
+    async () => {
+      const read = await readSetFile(store, file);
+      if (read instanceof SetIndex) await recordSetIfComplete(store, pack, read);
+      return read;
+    },
   );
   if (!(index instanceof SetIndex)) return undefined;
-  await recordSetIfComplete(store, pack, index);
   return { pack, file: file.sha256, index };
 }
 

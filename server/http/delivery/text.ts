@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants } from 'node:zlib';
 import compression from 'compression';
 import type { Request, RequestHandler, Response } from 'express';
+import { guarded, type StillReadable } from '../../withholding/withholding.ts';
 import type { Reply } from '../reply.ts';
 import { ticketOf } from '../security/ticket.ts';
 import { isPrematureClose } from './exports.ts';
@@ -13,8 +14,16 @@ import { isFresh, requirePreconditions, type Validators } from './ranges.ts';
 /** Short pieces are combined into chunks of about this length. */
 const CHUNK_CHARACTERS = 262_144;
 
-/** Sends text with its length. Long text that is generated in pieces is streamed with back-pressure instead. */
-export async function sendText(response: Response, text: string | Iterable<string>): Promise<void> {
+/**
+ * Sends text with its length. Long text that is generated in pieces is streamed with back-pressure instead.
+ *
+ * @param stillReadable asked before each chunk of a streamed text
+ */
+export async function sendText(
+  response: Response,
+  text: string | Iterable<string>,
+  stillReadable: StillReadable = () => undefined,
+): Promise<void> {
   if (typeof text === 'string') return void response.send(text);
   const chunks = chunked(text);
   const first = chunks.next();
@@ -23,11 +32,14 @@ export async function sendText(response: Response, text: string | Iterable<strin
   try {
     await pipeline(
       Readable.from(
-        (function* () {
-          yield first.value;
-          yield second.value;
-          yield* chunks;
-        })(),
+        guarded(
+          (function* () {
+            yield first.value;
+            yield second.value;
+            yield* chunks;
+          })(),
+          stillReadable,
+        ),
       ),
       response,
     );

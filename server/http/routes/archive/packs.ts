@@ -41,7 +41,12 @@ import type { Deposits } from '../../../repositories/deposit/deposits.ts';
 import type { Imports } from '../../../repositories/importRecord.ts';
 import type { SettingsStore } from '../../../store/settings.ts';
 import type { Store } from '../../../store/store.ts';
-import { madeOfReadable, requireAllReadable, whileReadable } from '../../../withholding/withholding.ts';
+import {
+  madeOfReadable,
+  requireAllReadable,
+  requireReadable,
+  whileReadable,
+} from '../../../withholding/withholding.ts';
 import type { Handlers } from '../../app.ts';
 import { readPackUpload } from '../../body/packUpload.ts';
 import { readBytes, requireMediaType } from '../../body/readJson.ts';
@@ -160,11 +165,18 @@ export function setHandlers(store: Store) {
     readSet: async ({ params: { id = '' }, visitor }) => {
       const set = await requireSet(store, id, visitor);
       const { packs, bytes } = set.index;
-      return okText(withList({ packs: packs.length, bytes }, 'files', fileTexts(set)));
+      // The names of a large set are sent for as long as its list may be read.
+      const stillReadable = whileReadable(store.read, () => requireReadable(store.read, set.file, visitor));
+      const jsonText = withList({ packs: packs.length, bytes }, 'files', fileTexts(set));
+      return { status: 200, jsonText, stillReadable };
     },
     listSetEntries: async ({ params: { id = '' }, query, request, visitor }) => {
       const set = await requireSet(store, id, visitor);
-      return page(request, query, await listEntries(store.read, set, query));
+      const entries = await madeOfReadable(
+        () => requireReadable(store.read, set.file, visitor),
+        () => listEntries(store.read, set, query),
+      );
+      return page(request, query, entries);
     },
     readSetFile: async ({ params: { id = '', path = '' }, request, visitor }) => {
       const set = await requireSet(store, id, visitor);
