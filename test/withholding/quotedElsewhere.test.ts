@@ -214,7 +214,8 @@ const NEXT: Readonly<Record<string, string>> = {
 /** Watches a page with a link, whose next version says less of it. Returns the two versions. */
 async function linkedLess(web: ScriptedWeb, node: CollectingNode, marker: string, next: string) {
   const first = titled('Links', `<a href="/found">To ${marker}</a>`);
-  const second = next === '' ? page('%PDF-1.4', { headers: { 'content-type': 'application/pdf' } }) : page(next, HTML);
+  const second =
+    next === '' ? page('%PDF-1.4', { headers: { 'content-type': 'application/pdf' } }) : page(next, HTML);
   web.script('/list', page(first, HTML), second);
   const { id } = await node.watch(web.url('/list'), { name: 'List', follow: FOLLOW });
   await node.check([id]);
