@@ -216,12 +216,19 @@ export function withhold(
   store: Pick<Store, 'write' | 'instant'>,
   requested: NewWithholding,
 ): Promise<{ withholding: Withholding; isNew: boolean }> {
-  return store.write((database) => {
-    const made = withholdNow(database, requested, store.instant());
-    // What was withheld because of a peer is the owner's own decision now.
-    deletePeerWord(database, made.withholding.ledger_entry);
-    return made;
-  });
+  return store.write((database) => withholdAsOwnerNow(database, requested, store.instant()));
+}
+
+/** Withholds bytes like `withhold`, in a transaction that is open. */
+export function withholdAsOwnerNow(
+  database: WriteDatabase,
+  requested: NewWithholding,
+  at: string,
+): { withholding: Withholding; isNew: boolean } {
+  const made = withholdNow(database, requested, at);
+  // What was withheld because of a peer is the owner's own decision now.
+  deletePeerWord(database, made.withholding.ledger_entry);
+  return made;
 }
 
 /** Withholds bytes in a transaction that is open, so that they are withheld as soon as they are recorded. */

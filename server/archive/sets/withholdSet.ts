@@ -1,7 +1,7 @@
 import type { NewShowing, NewWithholding, Shown, Withholding } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { hiddenPartsOfSet, setsWith } from '../../store/sqlite/archive/sets.ts';
+import { hiddenPartsOfSet, isWithheldWithSet, setsWith } from '../../store/sqlite/archive/sets.ts';
 import type { Store } from '../../store/store.ts';
 import {
   isWithheldNow,
@@ -9,17 +9,19 @@ import {
   showNow,
   targetOf,
   withhold,
+  withholdAsOwnerNow,
   withholdNow,
 } from '../../withholding/withholding.ts';
 import { findSet } from './readSet.ts';
 
-/** The parts that are withheld in one transaction. */
-const PARTS_AT_ONCE = 50;
+/** The parts that are withheld or shown before other requests have their turn. */
+const PARTS_PER_STEP = 50;
 
 /**
- * Withholds bytes from visitors. Of a set, each part is withheld as a pack of its own, and then the manifest, so that the
- * ledger, dumps and mirrors have it all. Packs that stayed listed are left as they are: another archive's manifest may
- * name them. A request that was interrupted is completed by repeating it.
+ * Withholds bytes from visitors. Of a set, the manifest is withheld, and then each part as a pack of its own, so that the
+ * ledger, dumps and mirrors have it all. It is one transaction with one time, by which `isWithheldWithSet` knows which parts
+ * are withheld with the set. A part that is withheld for itself keeps that. Packs that stayed listed are left as they are:
+ * another archive's manifest may name them.
  *
  * @throws Problem like `withhold`
  */
@@ -27,30 +29,46 @@ export async function withholdWithParts(
   store: Store,
   requested: NewWithholding,
 ): Promise<{ withholding: Withholding; isNew: boolean }> {
-  for (const parts of await partsOf(store, requested.pack))
-    await store.write((database) => {
-      for (const pack of parts) withholdNow(database, { ...requested, pack }, store.instant());
-    });
-  return withhold(store, requested);
+  const parts = await partsOf(store, requested.pack);
+  if (parts.length === 0) return withhold(store, requested);
+  return store.writeInSteps(function* (database) {
+    const at = store.instant();
+    const made = withholdAsOwnerNow(database, requested, at);
+    for (const [index, pack] of parts.entries()) {
+      if (index % PARTS_PER_STEP === PARTS_PER_STEP - 1) yield;
+      if (!isWithheldNow(database, targetOf({ pack })) || isWithheldWithSet(database, { part: pack }))
+        withholdNow(database, { ...requested, pack }, at);
+    }
+    return made;
+  });
 }
 
-/** Shows bytes to visitors again, of a set with its parts but those of another withheld set. @throws Problem like `show` */
+/**
+ * Shows bytes to visitors again. Of a set, the parts that were withheld with a set are shown, but those of another withheld
+ * set are not.
+ *
+ * @throws Problem like `show`; nothing is shown then
+ */
 export async function showWithParts(store: Store, requested: NewShowing): Promise<Shown> {
-  for (const parts of await partsOf(store, requested.pack))
-    await store.write((database) => {
-      for (const pack of parts) {
-        const target = targetOf({ pack });
-        const isOfOther = setsWith(database, pack).some(
-          (set) => set !== requested.pack && isWithheldNow(database, targetOf({ pack: set })),
-        );
-        if (!isOfOther && isWithheldNow(database, target)) showNow(database, target, store.instant());
-      }
-    });
-  return show(store, requested);
+  const parts = await partsOf(store, requested.pack);
+  if (parts.length === 0) return show(store, requested);
+  return store.writeInSteps(function* (database) {
+    const at = store.instant();
+    const shown = showNow(database, targetOf(requested), at);
+    for (const [index, pack] of parts.entries()) {
+      if (index % PARTS_PER_STEP === PARTS_PER_STEP - 1) yield;
+      const isOfOther = setsWith(database, pack).some((set) =>
+        isWithheldNow(database, targetOf({ pack: set })),
+      );
+      if (!isOfOther && isWithheldWithSet(database, { part: pack }))
+        showNow(database, targetOf({ pack }), at);
+    }
+    return shown;
+  });
 }
 
-/** Returns the parts of a set in groups; none for anything else. */
-async function partsOf(store: Store, pack: string | undefined): Promise<string[][]> {
+/** Returns the parts of a set; none for anything else. */
+async function partsOf(store: Store, pack: string | undefined): Promise<string[]> {
   const row = pack === undefined ? undefined : packById(store.read, pack);
   if (!row) return [];
   try {
@@ -59,8 +77,5 @@ async function partsOf(store: Store, pack: string | undefined): Promise<string[]
     // The list of the set may be damaged or given up. Its parts are known if it was ever read.
     if (!(error instanceof Problem)) throw error;
   }
-  const parts = hiddenPartsOfSet(store.read, row.ledger_entry);
-  return Array.from({ length: Math.ceil(parts.length / PARTS_AT_ONCE) }, (_, group) =>
-    parts.slice(group * PARTS_AT_ONCE, (group + 1) * PARTS_AT_ONCE),
-  );
+  return hiddenPartsOfSet(store.read, row.ledger_entry);
 }

@@ -172,6 +172,51 @@ test('a part of two withheld sets is shown with the last of them', async () => {
   expect((await node.fetch(file)).status).toBe(200);
 });
 
+test('a set that is not withheld is not shown, nor is a part that is withheld for itself', async () => {
+  const node = await openTestNode();
+  const { manifest, parts } = await setByHand(node);
+  const [part] = parts;
+  await node.sendJson('POST', '/manage/withheld', { pack: part, reason: 'personal_data' });
+  const refused = await problemOf(node.sendJson('DELETE', '/manage/withheld', { pack: manifest.id }));
+  expect(refused).toMatchObject({ status: 404, code: 'not_found' });
+  expect((await node.fetch(`/api/packs/${part}/file`)).status).toBe(451);
+});
+
+test.each(['personal_data', 'copyright'])(
+  'a part that is withheld for itself stays so when its set is withheld for %s and shown',
+  async (reason) => {
+    const root = await temporaryFolder();
+    const [file, folder] = [join(root, 'archive.zip'), join(root, 'data')];
+    const first = await openTestNode();
+    const { manifest, parts } = await setByHand(first);
+    const files = parts.map((part) => `/api/packs/${part}/file`);
+    const statuses = (of: TestNode) => Promise.all(files.map(async (each) => (await of.fetch(each)).status));
+    await first.sendJson('POST', '/manage/withheld', { pack: parts[0], reason: 'personal_data' });
+    await first.sendJson('POST', '/manage/withheld', { pack: manifest.id, reason });
+    expect(await statuses(first)).toEqual([451, 451]);
+    await first.close();
+    expect(await runHere(['export', '--data', first.dataFolder, '--out', file])).toMatchObject({ code: 0 });
+    expect(await runHere(['import', file, '--data', folder])).toMatchObject({ code: 0 });
+    for (const dataFolder of [first.dataFolder, folder]) {
+      const node = await openTestNode({ dataFolder });
+      expect(await statuses(node)).toEqual([451, 451]);
+      await node.sendJson('DELETE', '/manage/withheld', { pack: manifest.id });
+      expect(await statuses(node)).toEqual([451, 200]);
+    }
+  },
+);
+
+test('a set whose reason is corrected is shown with its parts', async () => {
+  const node = await openTestNode();
+  const { manifest, parts } = await setByHand(node);
+  for (const reason of ['personal_data', 'copyright'])
+    await node.sendJson('POST', '/manage/withheld', { pack: manifest.id, reason });
+  const file = `/api/packs/${parts[0]}/file`;
+  expect(await problemOf(node.fetch(file))).toMatchObject({ status: 451, reason: 'copyright' });
+  await node.sendJson('DELETE', '/manage/withheld', { pack: manifest.id });
+  expect((await node.fetch(file)).status).toBe(200);
+});
+
 test('a file whose bytes were given up is gone, and the set still verifies', async () => {
   const node = await openTestNode(OPTIONS);
   const { manifest, files } = await publishedSet(node);
