@@ -91,6 +91,19 @@ test('a part that somebody else observed stays shown when the document is withhe
   expect(await gets(node, file, document, drawing)).toEqual([451, 451, 200]);
 });
 
+test('a part that somebody else brought later stays withheld when the reason is corrected', async () => {
+  const opened = await openCollectingNode();
+  const { node } = opened;
+  const [document, drawing] = [titled('Page'), svg(newMarker(dice))];
+  const { retrieval } = await handIn(node, saved(document, drawing), 'multipart/related', { url: URL });
+  await imported(opened, gzippedByRecord([response(drawing, { uri: 'http://others.example/a.svg' })]));
+  expect(await gets(node, document, drawing)).toEqual([451, 451]);
+  await withhold(node, { retrieval }, 'personal_data');
+  expect(await gets(node, document, drawing)).toEqual([451, 451]);
+  await show(node, { retrieval });
+  expect(await gets(node, document, drawing)).toEqual([200, 200]);
+});
+
 test('the preview of a release names what was handed in with the bytes in it', async () => {
   const [opened, word] = [await openCollectingNode(), newMarker(dice)];
   const { node } = opened;

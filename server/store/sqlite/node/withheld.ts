@@ -114,7 +114,7 @@ const withholdingOfTarget = selectValue<number, [target: string]>(
 /** Inserts the record of a withholding alone. A restore does so, and `replayWithholdings` gives it its effect. */
 export const insertWithholdingRecord = inserts<WithholdingRow>('withholdings', COLUMNS);
 
-/** Inserts a withholding after its ledger entry. It replaces the one of the same target, and covers its digests. */
+/** Inserts a withholding after its ledger entry. It replaces the one of the same target, whose digests stay covered, and covers its own. */
 export function insertWithholding(database: WriteDatabase, row: WithholdingRow): void {
   insertWithholdingRecord(database, row);
   enforce(database, row);
@@ -123,11 +123,18 @@ export function insertWithholding(database: WriteDatabase, row: WithholdingRow):
 function enforce(database: WriteDatabase, row: WithholdingRow): void {
   const target = keyOf(row);
   const replaced = withholdingOfTarget(database, target);
-  if (replaced !== undefined) endWithholding(database, replaced);
+  if (replaced !== undefined) {
+    // What it covered may be more than what is covered now: others may have brought the same bytes meanwhile.
+    carryCovered(database, { replaced, withholding: row.ledger_entry });
+    deleteTarget(database, replaced);
+  }
   insertTarget(database, { target, withholding: row.ledger_entry });
   cover(database, row);
 }
 
+const carryCovered = change<[values: { replaced: number; withholding: number }]>(
+  'UPDATE withheld_objects SET withholding = $withholding WHERE withholding = $replaced',
+);
 const insertTarget = inserts<{ target: string; withholding: number }>(
   'withheld_targets',
   'target, withholding',
