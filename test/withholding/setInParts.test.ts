@@ -1,4 +1,4 @@
-import { truncate, writeFile } from 'node:fs/promises';
+import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
@@ -112,6 +112,24 @@ test('an archive that was exported and imported withholds the same', async () =>
   const { node, set, parts } = await withFile();
   await withhold(node, { sha256: parts[0] });
   const again = await exportedAndImported(node);
+  expect(await gets(again, set, parts)).toEqual([451, 451, 451, 451, 451]);
+});
+
+test('an archive that was rebuilt from a dump withholds the same from its first answer', async () => {
+  const { node, set, parts } = await withFile();
+  // Reading their lists takes longer than a request.
+  for (let index = 10; index < 30; index += 1)
+    await publishedSet(node, { 'b.csv': contentOf(index, 9_000), 'large.bin': contentOf(index, 25_000) });
+  await withhold(node, { sha256: DIGEST });
+  const dump = join(await temporaryFolder(), 'dump.jsonl');
+  await writeFile(dump, await (await node.fetch('/api/dump.jsonl')).text());
+  await node.close();
+  await rm(join(node.dataFolder, 'strongroom.db'));
+  expect(await runHere(['rebuild', node.dataFolder, '--dump', dump])).toMatchObject({ code: 0 });
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  // The set itself is not asked for: that would read its list.
+  const answers = parts.map(async (part) => (await again.fetch(`/api/blobs/${part}`)).status);
+  expect(await Promise.all(answers)).toEqual([451, 451, 451]);
   expect(await gets(again, set, parts)).toEqual([451, 451, 451, 451, 451]);
 });
 
