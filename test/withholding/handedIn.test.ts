@@ -104,6 +104,33 @@ test('a part that somebody else brought later stays withheld when the reason is 
   expect(await gets(node, document, drawing)).toEqual([200, 200]);
 });
 
+test.each([['login'], ['personal_data', 'login']])(
+  'what was handed in with a part that the owner withholds for %s is not shown',
+  async (...reasons) => {
+    const { node } = await openCollectingNode();
+    const [drawing, picture] = [svg(newMarker(dice)), pictureWith(newMarker(dice))];
+    const file = saved(titled('Open'), drawing);
+    await handInWithPicture(node, file, picture);
+    for (const reason of reasons) await withhold(node, { sha256: sha256Of(drawing) }, reason);
+    expect(await gets(node, drawing, file, picture)).toEqual([451, 451, 451]);
+  },
+);
+
+test.each(['before', 'after'])(
+  'what was handed in %s a part of it was handed in and withheld is not shown',
+  async (when) => {
+    const { node } = await openCollectingNode();
+    const drawing = svg(newMarker(dice));
+    const own = savedPage(URL, [{ type: 'image/svg+xml', location: URL, content: drawing }]);
+    const file = saved(titled('Outer'), drawing);
+    const outer = () => handIn(node, file, 'multipart/related', SHOWN);
+    if (when === 'before') await outer();
+    await handIn(node, own, 'multipart/related', { url: URL });
+    if (when === 'after') await outer();
+    expect(await gets(node, drawing, file)).toEqual([451, 451]);
+  },
+);
+
 test('the preview of a release names what was handed in with the bytes in it', async () => {
   const [opened, word] = [await openCollectingNode(), newMarker(dice)];
   const { node } = opened;

@@ -45,8 +45,26 @@ const isSentByPageSql = (part: string) => `
   ${part}.request IS NOT NULL AND ${sentBy(part)} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
     WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known)`;
 
-/** The condition that a withholding is not because of a login, after which each object is withheld for itself. */
-const isNotForLogin = `(SELECT reason FROM withholdings WHERE ledger_entry = $entry) IS NOT 'login'`;
+/**
+ * The condition that a withholding `w` was recorded for an object of a page that was drawn with a login, in the transaction
+ * that recorded the page: after it, with its time, and with nothing but withholdings between. The document of such a page
+ * was withheld for a login before. Each object of the page has such a withholding, also the pictures of its site, which
+ * would hide all other pages. What the owner withholds for this reason is no such.
+ */
+const isOfDrawnWithLoginSql = `(w.reason = 'login' AND EXISTS (
+    SELECT 1 FROM page_captures p CROSS JOIN ledger drawn ON drawn.seq = p.ledger_entry
+      CROSS JOIN retrievals document ON document.id = p.retrieval
+      CROSS JOIN retrievals same ON same.sha256 = document.sha256 AND same.source_key = p.source_key
+      CROSS JOIN withholdings birth ON birth.retrieval = same.id
+    WHERE p.ledger_entry = (SELECT max(ledger_entry) FROM page_captures WHERE ledger_entry < w.ledger_entry)
+      AND drawn.at = w.at AND birth.reason = 'login' AND birth.ledger_entry < p.ledger_entry
+      AND (w.page = p.id OR EXISTS (SELECT 1 FROM retrievals part WHERE part.part_of = p.id
+        AND (part.sha256 = w.sha256 OR ${sentBy('part')} = w.sha256)))
+      AND NOT EXISTS (SELECT 1 FROM ledger other WHERE other.seq > p.ledger_entry
+        AND other.seq < w.ledger_entry AND other.type <> 'object.withheld')))`;
+
+/** The condition that the withholding with this entry is not one of those. */
+const isNotForLogin = `NOT EXISTS (SELECT 1 FROM withholdings w WHERE w.ledger_entry = $entry AND ${isOfDrawnWithLoginSql})`;
 
 /** What a part may be that a page does not show as it is. */
 const NOT_SHOWN: readonly string[] = ['font', 'stylesheet'];
@@ -94,8 +112,8 @@ const withJoinedSql = (covered: string) => `
 /**
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
- * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld because of
- * a login: then each object of the page is withheld for itself, unless the owner has shown it. What was handed in is covered
+ * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld with
+ * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown it. What was handed in is covered
  * with its file, its document and its parts, except those that others observed, too. Of what was handed in with it as a part,
  * the file is covered, which has the bytes of its parts, and the picture.
  *
@@ -162,10 +180,10 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
 
 /** The condition that a withholding `w` names the object `held` itself. */
 const isNamedSql = `(${TARGETS.map((kind) => `held.sha256 IN (${NAMED[kind](`w.${kind}`)})`).join(' OR ')})`;
-/** The same, and that it is not because of a login. */
-const isForItselfSql = `w.ledger_entry = held.withholding AND w.reason <> 'login' AND ${isNamedSql}`;
+/** The same, and that it was not recorded with a page that was drawn with a login. */
+const isForItselfSql = `w.ledger_entry = held.withholding AND ${isNamedSql} AND NOT ${isOfDrawnWithLoginSql}`;
 
-/** Returns whether one of these digests is withheld for itself, and not because of a login. */
+/** Returns whether one of these digests is withheld for itself, and not with a page that was drawn with a login. */
 export const isAnyWithheldForItself = hasRow<[digests: readonly string[]]>(
   `SELECT 1 FROM json_each(?) j CROSS JOIN withheld_objects held ON held.sha256 = j.value
    JOIN withholdings w ON ${isForItselfSql} LIMIT 1`,
