@@ -27,6 +27,11 @@ export interface BagSource {
   hash(algorithms: ReadonlySet<string>): AsyncIterable<{ name: string; digests?: Digests; failure?: string }>;
 }
 
+/** The names that say what a bag is: those of its folder and of its file. */
+export function namesOf({ folderName, path }: Pick<BagSource, 'folderName' | 'path'>): string[] {
+  return [folderName, path];
+}
+
 /** The maximum size of an extracted pack file, tag files included. */
 const MAX_EXPANDED_BYTES = 134_217_728;
 const MAX_ENTRIES = 15_000;

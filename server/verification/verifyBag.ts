@@ -3,7 +3,8 @@ import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
-import { packIn, unprovenInPack } from '../../shared/proof/bagProofs.ts';
+import { unprovenInPack } from '../../shared/proof/bagProofs.ts';
+import { lackingIn, packIn } from '../../shared/proof/names.ts';
 import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import {
   type BagTags,
@@ -28,7 +29,7 @@ import {
 import { type CheckedRecord, checkRecord, omitsFiles, packIdOf } from '../archive/packs/checkRecord.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
-import type { BagSource } from './openBag.ts';
+import { type BagSource, namesOf } from './openBag.ts';
 import { type Finding, finding } from './report.ts';
 
 /**
@@ -57,6 +58,7 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   for (const [name, { state, detail }] of source.oddEntries ?? [])
     add(verdicts, { name, found: finding(pathOf(source, name), state, { detail }) });
   for (const found of strangers(source, digests)) add(verdicts, found);
+  for (const found of lacking(source)) add(verdicts, found);
   if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
 }
@@ -92,6 +94,14 @@ async function hashAll(source: BagSource, tags: BagTags | undefined) {
 
 function pathOf({ path }: BagSource, name: string): string {
   return `${path}/${name}`;
+}
+
+/** What was removed together with its lines in the manifests is named by nothing else. */
+function* lacking(source: BagSource): Generator<Named> {
+  const name = lackingIn(source.files, namesOf(source));
+  if (name === undefined) return;
+  const detail = 'without it, the bag is not what its name says';
+  yield { name, found: finding(pathOf(source, name), 'missing', { detail }) };
 }
 
 /** Keeps the first finding of a file that is not `intact`. */
@@ -293,21 +303,15 @@ function* recordFindings(
       detail: 'it omits “files”, so no file can be checked against it',
     });
   const { id, writtenId } = record;
-  const other = idsIn(source).find((named) => named !== writtenId);
+  const other = namesOf(source)
+    .map(packIn)
+    .find((named) => named !== undefined && named !== writtenId);
   const left = id === writtenId ? '' : ', when what it leaves out is filled in';
   const detail =
     other === undefined ? `record of ${id}${left}` : `its fingerprint gives ${writtenId}, not ${other}`;
   yield about(other === undefined ? 'intact' : 'changed', { sha256, against: 'its fingerprint', detail });
   if (payload.list === SET_FILE) yield listFinding(source, record, payload, digests);
   yield* payloadFindings(source, payload, digests);
-}
-
-/** The ids of packs by which a bag is named: its folder, and the pack file that it is in. */
-function idsIn({ path, folderName }: BagSource): string[] {
-  const ofFile = packIn(path.replaceAll('\\', '/'));
-  return [/^pk_[0-9a-f]{20}$/.test(folderName) ? folderName : undefined, ofFile].filter(
-    (id) => id !== undefined,
-  );
 }
 
 /** Compares the files of the payload with those of the record, and names those that it does not list. */

@@ -53,7 +53,7 @@ export function strangerIn(kind: BagKind | undefined, name: string): string | un
   return isKnown ? undefined : `not a file of ${what}`;
 }
 
-/** Whether a file is a pack file by its name. */
+/** Whether a file is a pack file by its name. Browsers number the second download of one name. */
 export function isPackFileName(name: string): boolean {
-  return /\.pack\.zip$/i.test(name);
+  return /\.pack(?: ?\(\d+\))?\.zip$/i.test(name);
 }

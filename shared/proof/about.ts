@@ -41,17 +41,6 @@ export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
   return { subject, name: origin.name, at: text(at), sha256: text(quoted) || null, key };
 }
 
-const NAMED =
-  /(?:^|[/\\])(?:event-(?<event>\d+)|(?<pack>pk_[0-9a-f]{20})|(?<finding>fi_[0-9a-f]{20}))\.evidence(?: ?\(\d+\))?\.html$/i;
-
-/** The subject that a node gives this name to when it writes evidence; undefined for any other name. */
-export function subjectIn(name: string): string | undefined {
-  const { event, pack, finding } = NAMED.exec(name)?.groups ?? {};
-  if (event !== undefined) return `event ${event}`;
-  if (pack !== undefined) return `pack ${pack.toLowerCase()}`;
-  return finding && `finding ${finding.toLowerCase()}`;
-}
-
 /** Says what a proven entry of a ledger is. */
 export function aboutEntry({ seq, type, subject, at, digest }: LedgerEntry, key: string): About {
   return { subject: `entry ${seq}`, name: `${type} ${subject}`, at, sha256: digest, key };

@@ -3,6 +3,7 @@ import {
   DECLARATION,
   DECLARATION_FILE,
   INFO_FILE,
+  isPackFileName,
   MANIFEST_FILE,
   SEAL_FILE,
 } from '../archive/bagFiles.ts';
@@ -157,14 +158,14 @@ export class BagProofs {
   }
 }
 
-const PROVES_ITSELF = /\.(?:tlog-proof|tsr|checkpoint|wacz|pack\.zip)$/i;
+const PROVES_ITSELF = /\.(?:tlog-proof|tsr|checkpoint|wacz)$/i;
 
 /**
  * Says of a file of a pack that would prove something by itself, that it is only what the record lists: anybody can make a pack of
  * anything. Undefined for any other file.
  */
 export function unprovenInPack(name: string): string | undefined {
-  const isProof = PROVES_ITSELF.test(name) || EVIDENCE_FILE.test(name);
+  const isProof = PROVES_ITSELF.test(name) || isPackFileName(name) || EVIDENCE_FILE.test(name);
   return isProof ? 'a file of the pack; what it says of itself was not verified: verify it alone' : undefined;
 }
 
@@ -175,9 +176,4 @@ export const UNSIGNED_BAG =
 /** Returns the digest that an object in the bag of a case is named by; undefined for any other file. */
 export function objectIn(name: string): string | undefined {
   return /^data\/objects\/([0-9a-f]{64})$/.exec(name)?.[1];
-}
-
-/** Returns the pack whose file this is by its name, or undefined. */
-export function packIn(name: string): string | undefined {
-  return /(?:^|\/)(pk_[0-9a-f]{20})\.pack\.zip$/i.exec(name)?.[1]?.toLowerCase();
 }

@@ -1,6 +1,6 @@
 import { instantOf } from '../values/clock.ts';
 import { countOf } from '../values/counts.ts';
-import { type About, subjectIn } from './about.ts';
+import type { About } from './about.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
 import { judge, requireThat } from './evidence/evidence.ts';
 import { sizeOf } from './evidence/evidenceFiles.ts';
@@ -8,6 +8,7 @@ import type { KnownPage } from './evidence/evidencePage.ts';
 import { verifyEvidence } from './evidence/verifyEvidence.ts';
 import { parseCheckpoint } from './ledger/signedNote.ts';
 import { verifyTimestamp } from './ledger/timestamp.ts';
+import { subjectIn } from './names.ts';
 import { type ProvenFile, provenFile } from './provenFile.ts';
 import type { Claim } from './verdict.ts';
 import { shownPath } from './words.ts';

@@ -119,6 +119,32 @@ test('genuine evidence is not that of another event, pack or finding by whose na
       code: 1,
       stdout: expect.stringContaining(`It is not the evidence of ${subject}.`) as string,
     });
+  // Names in characters that look like those of the name of other evidence.
+  const imitated = {
+    'event-\uff12.evidence.html': 'event 2',
+    'event-\u00b2.evidence.html': 'event 2',
+    'event-\u200b2.evidence.html': 'event 2',
+    'event-2 - Copy.evidence.html': 'event 2',
+    'event-1\u041e.evidence.html': 'what only looks like event-1\\u{43e}',
+    'event-1O.evidence.html': 'what only looks like event-1o',
+    'event-\u0417.evidence.html': 'what only looks like event-\\u{437}',
+    '\u0435vent-2.evidence.html': 'what only looks like \\u{435}vent-2',
+    'event\u20102.evidence.html': 'what only looks like event\\u{2010}2',
+    [`${id.replace('pk_', 'p\u043a_')}.evidence.html`]: `what only looks like ${id.replace('pk_', 'p\\u{43a}_')}`,
+  };
+  for (const [name, subject] of Object.entries(imitated))
+    expect(await on(name), name).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`It is not the evidence of ${subject}.`) as string,
+    });
+  // Words of other languages, and longer names, are no such names.
+  for (const name of [
+    '\u041e\u0442\u0447\u0451\u0442-1',
+    'event-\u043f\u043e\u0436\u0430\u0440',
+    'event-log',
+    'events-2',
+  ])
+    expect(await on(`${name}.evidence.html`), name).toMatchObject({ code: 0 });
 });
 
 test('an invented record under the key of a node is unsigned, and its exit code is 3', async () => {

@@ -41,9 +41,9 @@ beforeAll(async () => {
 afterAll(closeTestNodes);
 
 /** What the page says of a bag: the row of the case, and the rows that are not intact, by their paths in the bag. */
-async function shown(entries: readonly Entry[]) {
+async function shown(entries: readonly Entry[], name = 'case.zip') {
   const { bytes } = zipped(entries);
-  const found = (await verifyBagFile(new File([new Uint8Array(bytes)], 'case.zip'), pages)) ?? [];
+  const found = (await verifyBagFile(new File([new Uint8Array(bytes)], name), pages)) ?? [];
   const wrong = found.filter(({ path }) => path !== '').filter((each) => !isFine(each));
   return {
     ofCase: found.find(({ path }) => path === '')?.proof,
@@ -61,7 +61,11 @@ async function commandOn(
   entries: readonly Entry[],
   ...options: string[]
 ): Promise<{ code: number | null; stdout: string }> {
-  const file = join(await temporaryFolder(), 'case.zip');
+  return commandOnNamed(entries, 'case.zip', ...options);
+}
+
+async function commandOnNamed(entries: readonly Entry[], name: string, ...options: string[]) {
+  const file = join(await temporaryFolder(), name);
   await writeFile(file, zipped(entries).bytes);
   return runHere(['verify', ...options, file], undefined, { rendererFolder });
 }
@@ -83,17 +87,23 @@ function changed(path: string, to: (text: string) => string): Entry[] {
 
 const without = (entries: readonly Entry[], path: string) =>
   entries.filter(({ name }) => name !== root + path);
+/** A bag in a folder of another name. */
+const inFolder = (folder: string, entries: readonly Entry[]) =>
+  entries.map((each) => ({ ...each, name: each.name.replace(/^[^/]+/, folder) }));
 const findingFile = (ending: string) =>
   bag.find(({ name }) => name.endsWith(ending) && name.includes('/findings/'))?.name.slice(root.length) ?? '';
 
 test('of a bag of other software is said that no signature covers it, also if it was the bag of a case', async () => {
   const isKept = ({ name }: Entry) => !/\/(?:seal\.txt|data\/case\.json|data\/findings\/.*)$/.test(name);
   const stripped = withManifests(
-    bag
-      .filter(isKept)
-      .map((each) =>
-        each.name === `${root}data/index.html` ? { ...each, data: Buffer.from('<p>Forged.</p>') } : each,
-      ),
+    inFolder(
+      'mine',
+      bag
+        .filter(isKept)
+        .map((each) =>
+          each.name === `${root}data/index.html` ? { ...each, data: Buffer.from('<p>Forged.</p>') } : each,
+        ),
+    ),
   );
   const { ofCase, wrong } = await shown(stripped);
   expect(wrong).toEqual([]);
@@ -110,6 +120,43 @@ test('of a bag of other software is said that no signature covers it, also if it
   );
   expect((await shown(altered)).ofCase).toBeUndefined();
   expect((await commandOn(altered)).stdout).not.toContain('No signature');
+});
+
+test('what is named as a pack or as the bag of a case lacks what makes it one, if that was removed', async () => {
+  const pack = entriesOf(bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0));
+  const [ofPack, ofCase] = [
+    pack.filter(({ name }) => !name.endsWith('/pack.json')),
+    bag.filter(({ name }) => !/\/(?:seal\.txt|data\/case\.json)$/.test(name)),
+  ].map((entries) => withManifests(inFolder('mine', entries))) as [Entry[], Entry[]];
+  const caseId = root.replace('strongroom-case-', '').replace('/', '');
+  for (const [entries, name, lacking] of [
+    [inFolder(names.pack, ofPack), 'x.zip', 'pack.json'],
+    [ofPack, `${names.pack}.zip`, 'pack.json'],
+    [ofCase, `${names.pack} (1).zip`, 'pack.json'],
+    [inFolder(root.replace('/', ''), ofCase), 'x.zip', 'seal.txt'],
+    [ofCase, `strongroom-case-${caseId}.zip`, 'seal.txt'],
+    [ofPack, `Strongroom-Case-${caseId.toUpperCase()} - Copy (2).zip`, 'seal.txt'],
+    [ofPack, `${caseId}.zip`, 'seal.txt'],
+  ] as const) {
+    const { code, stdout } = await commandOnNamed(entries, name);
+    expect([code, stdout], name).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^missing .*/${lacking}`, 'm')),
+    ]);
+    const { found } = await shown(entries, name);
+    const lacks = found.filter(({ fault }) => fault === 'The ZIP file does not contain it.');
+    expect(
+      lacks.map(({ path }) => path.replace(/^[^/]+\//, '')),
+      name,
+    ).toEqual([lacking]);
+    expect(
+      found.find(({ path }) => path === ''),
+      name,
+    ).toBeUndefined();
+  }
+  expect((await commandOnNamed(ofPack, 'mine.zip')).code).toBe(0);
+  // A bag that another program makes of a pack is named by more than the pack.
+  expect((await commandOnNamed(ofPack, `${names.pack}-0b1f4a50-8d3c.zip`)).code).toBe(0);
 });
 
 describe('the page says of the bag of a case what the command says', () => {
@@ -265,9 +312,31 @@ test('a pack file that is named by the id of another pack is not that pack', asy
   expect(await onPage(`${names.pack}.pack.zip`)).toEqual([]);
   expect(await onPage('mine.pack.zip')).toEqual([]);
   const other = 'pk_00000000000000000000';
-  expect(await onPage(`${other}.pack.zip`)).toEqual([
-    [`${names.pack}/pack.json`, `Its fingerprint gives ${names.pack}, not ${other}.`],
-  ]);
+  const looks = (id: string) => `what only looks like ${id}`;
+  const cyrillic = names.pack.replace('pk_', '\u0440\u043a_');
+  for (const [name, said] of [
+    [`${other}.pack.zip`, other],
+    // As browsers and file managers name a second one.
+    [`${other}.pack (1).zip`, other],
+    [`${other}.pack(1).zip`, other],
+    [`${other} copy 2.zip`, other],
+    [`${other}.zip`, other],
+    [`${other}..zip`, other],
+    // The same or another pack, in characters that look like those of its id.
+    [`\uff50\uff4b_${other.slice(3)}.zip`, other],
+    [`${cyrillic}.pack.zip`, looks(names.pack.replace('pk_', '\\u{440}\\u{43a}_'))],
+    [`${other.slice(0, -1)}\u041e.zip`, looks(`${other.slice(0, -1)}\\u{43e}`)],
+    [`${other.slice(0, -1)}O.p\u0430ck.zip`, looks(`${other.slice(0, -1)}o`)],
+  ] as const) {
+    const reason = `ts fingerprint gives ${names.pack}, not ${said}`;
+    expect(await onPage(name), name).toEqual([[`${names.pack}/pack.json`, `I${reason}.`]]);
+    const { code, stdout } = await commandOnNamed(entriesOf(pack), name);
+    expect([code, stdout], name).toEqual([1, expect.stringContaining(`i${reason}`)]);
+  }
+  for (const name of [`${names.pack}.pack (1).zip`, `${names.pack.toUpperCase()} - Copy.zip`]) {
+    expect(await onPage(name), name).toEqual([]);
+    expect((await commandOnNamed(entriesOf(pack), name)).code, name).toBe(0);
+  }
 });
 
 test('the record of a pack that is named is as the archive wrote it, also where a default says the same', async () => {

@@ -12,14 +12,9 @@ import {
 } from '../../../../shared/archive/bagFiles.ts';
 import { packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
-import {
-  BagProofs,
-  objectIn,
-  packIn,
-  UNSIGNED_BAG,
-  unprovenInPack,
-} from '../../../../shared/proof/bagProofs.ts';
+import { BagProofs, objectIn, UNSIGNED_BAG, unprovenInPack } from '../../../../shared/proof/bagProofs.ts';
 import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
+import { lackingIn, packIn } from '../../../../shared/proof/names.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
 import { aboutWords, visible } from '../../../../shared/proof/words.ts';
@@ -71,7 +66,6 @@ const MAX_PACK_FILE_BYTES = 134_217_728;
 const MAX_MANIFEST_BYTES = 67_108_864;
 /** No manifest has to list these. */
 const OTHER_MANIFEST = /^tagmanifest-\w+\.txt$/;
-const PACK_ID = /^pk_[0-9a-f]{20}$/;
 
 /**
  * Verifies the files in a pack file or bag: against its manifests and, if it has a record, against the record, whose
@@ -99,10 +93,8 @@ interface ZippedBag {
   folder: string;
   entries: readonly ZipEntry[];
   byPath: ReadonlyMap<string, ZipEntry>;
-  /** Whether the name of the file or of the folder says that it is a pack. */
-  isNamedPack: boolean;
-  /** The ids of packs in these two names. */
-  ids: readonly string[];
+  /** The names that say what it is: those of the folder and of the file. */
+  names: readonly string[];
 }
 
 async function openBag(file: File): Promise<ZippedBag | undefined> {
@@ -110,10 +102,8 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
   const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
   if (!entries || !manifest) return undefined;
   const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
-  const name = folder.replace(/\/$/, '');
-  const ids = [PACK_ID.test(name) ? name : undefined, packIn(file.name)].filter((id) => id !== undefined);
-  const isNamedPack = ids.length > 0 || isPackFileName(file.name);
-  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), isNamedPack, ids };
+  const names = [folder.replace(/\/$/, ''), file.name];
+  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), names };
 }
 
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
@@ -199,7 +189,7 @@ async function proveContents(
  */
 async function addStrangers(
   results: PackedFileResult[],
-  { folder, entries, byPath, isNamedPack }: ZippedBag,
+  { folder, entries, byPath, names }: ZippedBag,
 ): Promise<void> {
   const has = (name: string) => byPath.has(folder + name);
   const kind = bagKindOf({ has });
@@ -228,7 +218,8 @@ async function addStrangers(
     if (byPath.get(entry.path) !== entry)
       await add(entry.path, 'The pack file contains two files of this name.');
   if (kind === 'case' && !has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, LACKING);
-  if (isNamedPack && !has(RECORD_FILE)) await add(folder + RECORD_FILE, LACKING);
+  const lacking = lackingIn({ has }, names);
+  if (lacking !== undefined) await add(folder + lacking, LACKING);
 }
 
 function isIntact({ sha256, expected, fault, proof }: PackedFileResult): boolean {
@@ -313,7 +304,7 @@ async function resultOf(
 async function compareWithRecord(
   results: PackedFileResult[],
   entry: ZipEntry,
-  { folder, ids }: ZippedBag,
+  { folder, names }: ZippedBag,
 ): Promise<void> {
   const own = await resultOfRecord(results, entry);
   const { record, written } = (await readRecord(entry)) ?? {};
@@ -323,7 +314,7 @@ async function compareWithRecord(
   }
   const [id, writtenId] = [record, written].map((each) => `pk_${canonicalSha256(each).slice(0, 20)}`);
   // A record that leaves out what has a default is another text.
-  const other = ids.find((named) => named !== writtenId);
+  const other = names.map(packIn).find((named) => named !== undefined && named !== writtenId);
   if (other !== undefined) own.fault ??= `Its fingerprint gives ${writtenId}, not ${other}.`;
   else own.list = `its fingerprint, ${id}`;
   const listed = new Map(record.files.map(({ path, sha256 }) => [`${folder}data/${path}`, sha256]));

@@ -1,0 +1,104 @@
+import { bagKindOf, isPackFileName, RECORD_FILE, SEAL_FILE } from '../archive/bagFiles.ts';
+
+/*
+ * What a file or a folder says by its name that it is. People find an event, a pack or a case by such names, so each is a claim:
+ * something genuine, but other, could otherwise take its place. Names are compared as they look, and with what browsers and file
+ * managers add to the name of a copy.
+ */
+
+/** No letter of the names, but one that may look like it, also where normalization keeps it. */
+const FOREIGN = String.raw`(?:(?!\p{ASCII})[\p{L}\p{N}\p{P}\p{S}])`;
+/** What copies of a file have in addition: `(1)`, `(copy)`, ` 2`, ` - Copy`. Longer words may be of another thing. */
+const MARK = String.raw`(?:[\s._-]*\([^()]*\)|[\s._-]+(?:\d{1,3}|copy)(?![\p{L}\p{N}]))`;
+
+/** A pattern for a text and whatever looks like it. */
+function alike(text: string): string {
+  return text.replace(/./g, (character) => `(?:[${character}]|${FOREIGN})`);
+}
+
+const OF_EVIDENCE = `${MARK}*[\\s._-]*${alike('.evidence')}${MARK}*${alike('.html')}?$`;
+const OF_BAG = `(?:${MARK}|${alike('.pack')})*[\\s._-]*(?:${alike('.zip')})?$`;
+
+interface Form {
+  /** Matches the name, with the id in the first group. */
+  exact: RegExp;
+  /** Also matches what is no such name and may look like one, with that in the first group. */
+  alike: RegExp;
+}
+
+/** Ids of 20 digits. Four of them are enough to tell a name that imitates one from words of another language. */
+function hexForm(prefix: string, rest: string, before = ''): Form {
+  const digits = `(?=(?:.*?[0-9a-f]){4})(?:[0-9a-filo]|${FOREIGN}){20}`;
+  return {
+    exact: new RegExp(`^(?:${before})?(${prefix}[0-9a-f]{20})(?![\\p{L}\\p{N}])${rest}`, 'u'),
+    alike: new RegExp(`^((?:${alike(before)})?${alike(prefix)}${digits})(?![\\p{L}\\p{N}])${rest}`, 'u'),
+  };
+}
+
+/** The number of an event. In other languages, words that are as long as `event` stand before numbers too. */
+const EVENT: Form = {
+  exact: new RegExp(`^event-(\\d+)(?![\\p{L}\\p{N}])${OF_EVIDENCE}`, 'u'),
+  alike: new RegExp(
+    `^(?=.{0,4}[a-z])(${alike('event-')}(?:${FOREIGN}{1,3}|(?=(?:[ilo]|${FOREIGN})*\\d)(?:[\\dilo]|${FOREIGN})+))(?![\\p{L}\\p{N}])${OF_EVIDENCE}`,
+    'u',
+  ),
+};
+const PACK_EVIDENCE = hexForm('pk_', OF_EVIDENCE);
+const FINDING_EVIDENCE = hexForm('fi_', OF_EVIDENCE);
+const PACK = hexForm('pk_', OF_BAG);
+const CASE = hexForm('ca_', OF_BAG, 'strongroom-case-');
+
+/** Returns what a name says by a form; what only looks like it is called so, and is never what an id is. */
+function saidBy(form: Form, name: string, what = ''): string | undefined {
+  const shown = asShown(name);
+  const [, id] = form.exact.exec(shown) ?? [];
+  if (id !== undefined) return what + id;
+  const [, other] = form.alike.exec(shown) ?? [];
+  return other && `what only looks like ${writtenOut(other)}`;
+}
+
+/** The last part of a path, without what only changes how it is written: width and case of letters, marks, hidden characters. */
+function asShown(name: string): string {
+  const base = name.replace(/[/\\]+$/, '').replace(/^.*[/\\]/su, '');
+  return base
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{DI}\p{Cf}]/gu, '')
+    .toLowerCase()
+    .trim();
+}
+
+/** Writes out what looks like something else. */
+function writtenOut(text: string): string {
+  return text.replace(/\P{ASCII}/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+/** The subject that a node gives this name to when it writes evidence; undefined for any other name. */
+export function subjectIn(name: string): string | undefined {
+  return (
+    saidBy(EVENT, name, 'event ') ??
+    saidBy(PACK_EVIDENCE, name, 'pack ') ??
+    saidBy(FINDING_EVIDENCE, name, 'finding ')
+  );
+}
+
+/** Returns the pack that a folder or file is by its name, or undefined. */
+export function packIn(name: string): string | undefined {
+  return saidBy(PACK, name);
+}
+
+/** Returns the case whose bag a folder or file is by its name, or undefined. */
+export function caseIn(name: string): string | undefined {
+  // A prefix of which no letter is ASCII may look like either.
+  return packIn(name) === undefined ? saidBy(CASE, name) : undefined;
+}
+
+/** Returns the file without which a bag is not what the names of its folder and its file say; undefined if it lacks none. */
+export function lackingIn(
+  files: { has(name: string): boolean },
+  names: readonly string[],
+): string | undefined {
+  const isNamedPack = names.some((name) => packIn(name) !== undefined || isPackFileName(name));
+  if (isNamedPack && !files.has(RECORD_FILE)) return RECORD_FILE;
+  const isNamedCase = names.some((name) => caseIn(name) !== undefined);
+  return isNamedCase && bagKindOf(files) !== 'case' ? SEAL_FILE : undefined;
+}
