@@ -8,7 +8,7 @@ import { packIn } from '../../shared/proof/names.ts';
 import { createDigester } from '../archive/packs/bag/bagCheck.ts';
 import { INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
-import { type BagSource, openPackFileBag } from './openBag.ts';
+import { type BagSource, namesOf, openPackFileBag } from './openBag.ts';
 import type { VerifyContext } from './plainFiles.ts';
 import { type Finding, finding, provenFinding } from './report.ts';
 import { verifyBag } from './verifyBag.ts';
@@ -38,7 +38,7 @@ export class BagContents {
         return file && bytesOf(file.read(), most);
       },
     };
-    this.#proofs = new BagProofs(files, nodeCrypto, { pages, key });
+    this.#proofs = new BagProofs(files, nodeCrypto, { pages, names: namesOf(bag), key });
   }
 
   /** Returns what is found of a file that has the digest in the manifest. */

@@ -4,13 +4,13 @@ import { ProofError } from './ledger/signedNote.ts';
 
 /** What a file that proves itself is of, so that a reader sees whether it is what they were told. */
 export interface About {
-  /** `event 2`, `pack pk_…`, `entry 3` of a ledger, or the finding and what it quotes. */
+  /** `event 2`, `pack pk_…`, `entry 3` of a ledger, `case ca_… revision 4`, or the finding and what it quotes. */
   subject: string;
   /** The title or the address; of an entry its type and subject. */
   name: string;
-  /** When it was observed, or recorded. */
+  /** When it was observed, or recorded; when a case was changed. */
   at: string;
-  /** The digest of the object, of the quoted object, or of the record of a pack or an entry; null if nothing was there. */
+  /** The digest of the object, of the quoted object, or of the record of a pack, an entry or a case; null if nothing was there. */
   sha256: string | null;
   /** The verifier key. */
   key: string;

@@ -1,5 +1,6 @@
 import {
   bagKindOf,
+  CASE_FILE,
   DECLARATION,
   DECLARATION_FILE,
   INFO_FILE,
@@ -8,14 +9,17 @@ import {
   SEAL_FILE,
 } from '../archive/bagFiles.ts';
 import { MAX_RECORD_BYTES } from '../limits.ts';
+import { Problem } from '../problems.ts';
+import { parseStrictJson } from '../values/canonicalJson.ts';
 import type { About } from './about.ts';
 import { checkCaseSeal, keyOfCaseSeal } from './caseSeal.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
-import { judge, requireThat } from './evidence/evidence.ts';
+import { judge, requireThat, sha256 } from './evidence/evidence.ts';
 import { EVIDENCE_FILE, type KnownPage } from './evidence/evidencePage.ts';
 import { MAX_EVIDENCE_BYTES } from './evidence/verifyEvidence.ts';
 import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
 import { parseTlogProof, provenTlogProof } from './ledger/tlogProof.ts';
+import { caseIn } from './names.ts';
 import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 
@@ -39,9 +43,14 @@ export interface BagFindings {
 export interface BagProofsOptions {
   /** The pages of evidence files that are known, asked for with the first evidence file. */
   pages: () => Promise<readonly KnownPage[]>;
+  /** The names that say what the bag is: those of its folder and of its file. */
+  names: readonly string[];
   /** The key that the caller named, if any: what another one signed is unsigned. */
   key?: string | undefined;
 }
+
+/** A case has at most 1,000 items with notes of 2,000 characters. */
+const MAX_CASE_BYTES = 16_777_216;
 
 /**
  * What is in a bag and proves itself: evidence files, proofs and timestamps are verified as what they are, and the bag of a
@@ -140,8 +149,15 @@ export class BagProofs {
       ...checkCaseSeal(await this.#text(SEAL_FILE), sealed, this.#crypto),
     ];
     const key = await this.#sealKey();
+    const bytes = await this.#bag.read(CASE_FILE, MAX_CASE_BYTES);
+    const about = bytes && aboutCase(bytes, key ?? '', this.#crypto);
+    const place = caseClaims(about, this.#options.names);
     const named = namedKeyClaims(key, this.#options.key);
-    return provenFile('case_bag', [...claims, ...named], { detail: `the case, sealed by the key ${key}` });
+    return provenFile('case_bag', [...claims, ...place, ...named], {
+      // Without a seal, no key says which case it is.
+      about: key === undefined ? undefined : about,
+      detail: 'the case, sealed by this key',
+    });
   }
 
   #sealKey(): Promise<string | undefined> {
@@ -156,6 +172,46 @@ export class BagProofs {
     const bytes = await this.#bytes(name);
     return bytes && new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   }
+}
+
+/** Says which case it is according to the file in its bag, which the seal covers; undefined if that does not say it. */
+function aboutCase(bytes: Uint8Array, key: string, crypto: ProofCrypto): About | undefined {
+  const { id, title, revision, changed_at: at } = caseOf(bytes);
+  const isCase = typeof id === 'string' && /^ca_[0-9a-f]{20}$/.test(id) && Number.isSafeInteger(revision);
+  if (!isCase || typeof title !== 'string' || typeof at !== 'string') return undefined;
+  return {
+    subject: `case ${id} revision ${String(revision)}`,
+    name: title,
+    at,
+    sha256: sha256(bytes, crypto),
+    key,
+  };
+}
+
+function caseOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value = parseStrictJson(new TextDecoder().decode(bytes));
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (error) {
+    // That it says no case is among the claims.
+    if (error instanceof Problem) return {};
+    throw error;
+  }
+}
+
+/** The bag says which case it is, and that is the one whose name it has. Another case of the node could otherwise stand for it. */
+function caseClaims(about: About | undefined, names: readonly string[]): Claim<'place'>[] {
+  const all = names.map(caseIn).filter((named) => named !== undefined);
+  return [
+    judge('place', 'It says which case it is.', '', () =>
+      requireThat(about !== undefined, `${CASE_FILE} is not that of a case.`),
+    ),
+    ...all.map((named) =>
+      judge('place', 'It is the case that its name says.', '', () =>
+        requireThat(about?.subject.startsWith(`case ${named} `) === true, `It is not ${named}.`),
+      ),
+    ),
+  ];
 }
 
 const PROVES_ITSELF = /\.(?:tlog-proof|tsr|checkpoint|wacz)$/i;

@@ -78,7 +78,14 @@ export const FORMATS = {
   pack: { bag: 'must', record: 'must', fingerprint: 'must', files: 'must' },
   bag: { declaration: 'must', manifest: 'must', files: 'must', record: 'part' },
   /** The bag of a case. Each file in it has a verdict of its own. */
-  case_bag: { declaration: 'must', files: 'must', proofs: 'signature', key: 'signature', seal: 'signature' },
+  case_bag: {
+    declaration: 'must',
+    files: 'must',
+    place: 'must',
+    proofs: 'signature',
+    key: 'signature',
+    seal: 'signature',
+  },
   dump: {
     form: 'must',
     ledger: 'must',

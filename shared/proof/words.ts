@@ -9,7 +9,7 @@ import type { OpenedCheckpoint } from './ledger/signedNote.ts';
  */
 
 /** The forms that a node gives to these parts. */
-const SUBJECT = /^(?:finding \w+ of )?(?:event \d+|pack \w+|entry \d+)$/;
+const SUBJECT = /^(?:finding \w+ of )?(?:event \d+|pack \w+|entry \d+|case \w+ revision \d+)$/;
 const INSTANT = /^[\d:.TZ-]+$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 const ORIGIN = /^[^\s+",]+$/;

@@ -15,6 +15,7 @@ let rendererFolder: string;
 let pages: readonly KnownPage[];
 let bag: Entry[];
 let root: string;
+let caseId: string;
 let names: { pack: string; otherEvidence: string; key: string };
 
 beforeAll(async () => {
@@ -28,6 +29,7 @@ beforeAll(async () => {
     { kind: 'pack', id },
     { kind: 'finding', id: finding.id },
   ] as never);
+  caseId = made.id;
   const answer = await node.fetch(`/api/cases/${made.id}/bag`);
   bag = entriesOf(Buffer.from(await answer.arrayBuffer()));
   root = /^[^/]+\//.exec(bag[0]?.name ?? '')?.[0] ?? '';
@@ -128,7 +130,6 @@ test('what is named as a pack or as the bag of a case lacks what makes it one, i
     pack.filter(({ name }) => !name.endsWith('/pack.json')),
     bag.filter(({ name }) => !/\/(?:seal\.txt|data\/case\.json)$/.test(name)),
   ].map((entries) => withManifests(inFolder('mine', entries))) as [Entry[], Entry[]];
-  const caseId = root.replace('strongroom-case-', '').replace('/', '');
   for (const [entries, name, lacking] of [
     [inFolder(names.pack, ofPack), 'x.zip', 'pack.json'],
     [ofPack, `${names.pack}.zip`, 'pack.json'],
@@ -165,7 +166,11 @@ describe('the page says of the bag of a case what the command says', () => {
     expect(wrong).toEqual([]);
     expect(ofCase).toEqual({
       verdict: 'intact',
-      words: expect.stringContaining('sealed by the key') as string,
+      words: expect.stringMatching(
+        new RegExp(
+          `^case ${caseId} revision 1, "A case", \\S+Z, SHA-256 [0-9a-f]{64}, key \\S+\\. the case, sealed by this key$`,
+        ),
+      ) as string,
     });
     expect(await codeOf(bag)).toBe(0);
     const proven = (path: string) => found.find((each) => each.path === root + path)?.proof;
@@ -250,6 +255,38 @@ describe('the page says of the bag of a case what the command says', () => {
     const entries = without(bag, 'tagmanifest-sha256.txt');
     expect((await shown(entries)).ofCase).toMatchObject({ verdict: 'intact' });
     expect(await codeOf(entries)).toBe(0);
+  });
+
+  test('it is the case whose name its folder and its file have, and that is said', async () => {
+    const { stdout } = await commandOn(bag);
+    expect(stdout).toMatch(
+      new RegExp(`^intact +\\S+/case\\.zip: case ${caseId} revision 1, "A case", `, 'm'),
+    );
+    const { about } = JSON.parse(
+      (await commandOn(bag, '--json')).stdout
+        .split('\n')
+        .find((line) => line.includes('sealed by this key')) ?? '',
+    ) as { about?: object };
+    expect(about).toMatchObject({ subject: `case ${caseId} revision 1`, name: 'A case', key: names.key });
+    const other = 'ca_00000000000000000000';
+    for (const [entries, name, said] of [
+      [inFolder(`strongroom-case-${other}`, bag), 'case.zip', other],
+      [bag, `strongroom-case-${other}.zip`, other],
+      [bag, `strongroom-case-${other} (1).zip`, other],
+      [bag, `${other}.zip`, other],
+      [bag, `str\u043engroom-case-${caseId}.zip`, `what only looks like str\\u{43e}ngroom-case-${caseId}`],
+    ] as const) {
+      const found = await commandOnNamed(entries, name);
+      expect([found.code, found.stdout], name).toEqual([1, expect.stringContaining(`It is not ${said}.`)]);
+      expect((await shown(entries, name)).ofCase, name).toEqual({
+        verdict: 'altered',
+        words: expect.stringContaining(`It is not ${said}.`) as string,
+      });
+    }
+    for (const name of [`strongroom-case-${caseId}.zip`, `strongroom-case-${caseId} (1).zip`, 'mine.zip']) {
+      expect((await commandOnNamed(bag, name)).code, name).toBe(0);
+      expect((await shown(bag, name)).ofCase, name).toMatchObject({ verdict: 'intact' });
+    }
   });
 
   test('it lacks what was removed, and its declaration', async () => {

@@ -150,7 +150,7 @@ async function textIfIntact(entry: ZipEntry): Promise<string> {
 
 /** Verifies the files of a bag that prove themselves, and the bag of a case as a whole. */
 async function proveContents(
-  { folder, byPath }: ZippedBag,
+  { folder, byPath, names }: ZippedBag,
   results: PackedFileResult[],
   pages: readonly KnownPage[],
   file: File,
@@ -159,10 +159,11 @@ async function proveContents(
     has: (name: string) => byPath.has(folder + name),
     read: async (name: string, most: number) => {
       const entry = byPath.get(folder + name);
-      return entry && entry.bytes <= most ? bytesOf(entry) : undefined;
+      // That it is damaged is found when it is hashed.
+      return entry && entry.bytes <= most ? bytesOf(entry).catch(() => undefined) : undefined;
     },
   };
-  const proofs = new BagProofs(files, browserCrypto, { pages: () => Promise.resolve(pages) });
+  const proofs = new BagProofs(files, browserCrypto, { pages: () => Promise.resolve(pages), names });
   const all: PackedFileResult[] = [];
   for (const result of results) {
     all.push(result);
