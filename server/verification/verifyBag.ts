@@ -57,7 +57,7 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
     verdicts.set(name, finding(pathOf(source, name), 'changed', { detail }));
   for (const [name, { state, detail }] of source.oddEntries ?? [])
     add(verdicts, { name, found: finding(pathOf(source, name), state, { detail }) });
-  for (const found of strangers(source, digests)) add(verdicts, found);
+  for (const found of strangers(source, payload, digests)) add(verdicts, found);
   for (const found of lacking(source)) add(verdicts, found);
   if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
@@ -227,8 +227,13 @@ function* unlistedTagFiles(
 }
 
 /** Reports tag files that such a bag does not have. */
-function* strangers(source: BagSource, digests: ReadonlyMap<string, Digests>): Generator<Named> {
-  const kind = source.isArchive ? 'archive' : bagKindOf(source.files);
+function* strangers(
+  source: BagSource,
+  { list }: Payload,
+  digests: ReadonlyMap<string, Digests>,
+): Generator<Named> {
+  const ofFiles = source.isArchive ? 'archive' : bagKindOf(source.files);
+  const kind = ofFiles === 'pack' && list === SET_FILE ? 'set' : ofFiles;
   for (const name of source.files.keys()) {
     const detail = strangerIn(kind, name);
     if (detail === undefined) continue;

@@ -27,7 +27,9 @@ export const ARCHIVE_BAG = {
 const BAGS = {
   case: { what: 'the bag of a case', tagFiles: [SEAL_FILE] },
   archive: { what: 'an exported archive', tagFiles: [] },
-  pack: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE, SET_FILE] },
+  pack: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE] },
+  /** The pack that lists the files of a set. In any other, `set.json` could hold any text. */
+  set: { what: 'a pack', tagFiles: [RECORD_FILE, CRATE_FILE, SET_FILE] },
 } as const satisfies Record<string, { what: string; tagFiles: readonly string[] }>;
 
 export type BagKind = keyof typeof BAGS;
@@ -37,7 +39,7 @@ const IN_EVERY_BAG: readonly string[] = [DECLARATION_FILE, INFO_FILE];
 const ANY_MANIFEST = /^(?:tag)?manifest-(?:md5|sha1|sha224|sha256|sha384|sha512)\.txt$/;
 
 /** Returns which bag of this program it is; undefined for a bag of other software: only manifests say what is in that. */
-export function bagKindOf(files: { has(name: string): boolean }): Exclude<BagKind, 'archive'> | undefined {
+export function bagKindOf(files: { has(name: string): boolean }): 'case' | 'pack' | undefined {
   if (files.has(SEAL_FILE) || files.has(CASE_FILE)) return 'case';
   return files.has(RECORD_FILE) ? 'pack' : undefined;
 }

@@ -315,6 +315,33 @@ test('a pack of a forged evidence file says that this was not verified', async (
   ]);
 });
 
+test('a pack that is no set has no list of a set', async () => {
+  const pack = entriesOf(bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0));
+  const list = { name: `${names.pack}/set.json`, data: Buffer.from('<h1>Another story</h1>') };
+  const node = await openTestNode({ rendererFolder });
+  // The record of this one may be that of a set.
+  const { id } = await uploadNewPack(node, { title: 'Pack' }, { 'set.json': 'a' });
+  const ofList = entriesOf(Buffer.from(await (await node.fetch(`/api/packs/${id}/file`)).arrayBuffer()));
+  expect([await codeOf(pack), await codeOf(ofList)]).toEqual([0, 0]);
+  for (const entries of [
+    [...pack, list],
+    [...pack.filter(({ name }) => !name.includes('/tagmanifest-')), list],
+    [...ofList, { ...list, name: `${id}/set.json` }],
+  ]) {
+    const { code, stdout } = await commandOn(withManifests(entries));
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^unknown .*\/set\.json: not a file of a pack/m),
+    ]);
+    expect((await shown(withManifests(entries))).found).toContainEqual(
+      expect.objectContaining({
+        path: expect.stringMatching(/^pk_\w+\/set\.json$/) as string,
+        fault: 'It is not a file of a pack.',
+      }),
+    );
+  }
+});
+
 test('a manifest that lists a file twice with different digests says nothing of it', async () => {
   const line = (text: string) => `${sha256Of(text)}  data/a.txt\n`;
   const entries: Entry[] = [

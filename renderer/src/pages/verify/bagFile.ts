@@ -11,6 +11,8 @@ import {
   TAG_MANIFEST_FILE,
 } from '../../../../shared/archive/bagFiles.ts';
 import { packRecordSchema } from '../../../../shared/archive/pack.ts';
+import { mayBeManifest } from '../../../../shared/archive/set.ts';
+import { SET_FILE } from '../../../../shared/archive/setManifest.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
 import { BagProofs, objectIn, UNSIGNED_BAG, unprovenInPack } from '../../../../shared/proof/bagProofs.ts';
 import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
@@ -137,9 +139,9 @@ async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]>
     own.fault ??= fault;
   }
   const record = byPath.get(folder + RECORD_FILE);
-  if (record) await compareWithRecord(results, record, bag);
+  const isSet = record !== undefined && (await compareWithRecord(results, record, bag));
   await addUnlisted(results, byPath, folder);
-  await addStrangers(results, bag);
+  await addStrangers(results, bag, isSet);
   return results;
 }
 
@@ -191,9 +193,11 @@ async function proveContents(
 async function addStrangers(
   results: PackedFileResult[],
   { folder, entries, byPath, names }: ZippedBag,
+  isSet: boolean,
 ): Promise<void> {
   const has = (name: string) => byPath.has(folder + name);
-  const kind = bagKindOf({ has });
+  const ofFiles = bagKindOf({ has });
+  const kind = ofFiles === 'pack' && isSet ? 'set' : ofFiles;
   const known = new Map(results.map((result) => [result.path, result]));
   const resultAt = async (path: string) => {
     const result =
@@ -301,17 +305,20 @@ async function resultOf(
   }
 }
 
-/** Compares the record's fingerprint with the names of the folder and the file, and the files with the record. */
+/**
+ * Compares the record's fingerprint with the names of the folder and the file, and the files with the record. Returns whether the
+ * record is that of a set whose list is in the bag.
+ */
 async function compareWithRecord(
   results: PackedFileResult[],
   entry: ZipEntry,
-  { folder, names }: ZippedBag,
-): Promise<void> {
+  { folder, byPath, names }: ZippedBag,
+): Promise<boolean> {
   const own = await resultOfRecord(results, entry);
   const { record, written } = (await readRecord(entry)) ?? {};
   if (!record) {
     own.fault ??= 'The record is not valid, so no file can be compared with it.';
-    return;
+    return false;
   }
   const [id, writtenId] = [record, written].map((each) => `pk_${canonicalSha256(each).slice(0, 20)}`);
   // A record that leaves out what has a default is another text.
@@ -341,6 +348,9 @@ async function compareWithRecord(
       proof: null,
     });
   }
+  if (!mayBeManifest(record)) return false;
+  const set = await resultOf(byPath.get(folder + SET_FILE), { path: SET_FILE, expected: null, list: null });
+  return set.sha256 === record.files[0]?.sha256;
 }
 
 /** Returns the result of the record; a pack file without tag manifest gets one. */
