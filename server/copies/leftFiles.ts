@@ -1,9 +1,17 @@
+import { buffer } from 'node:stream/consumers';
 import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.ts';
 
 /** What a sync that was killed leaves in the folder of a copy. */
 const UNFINISHED = /^\.partial-[0-9a-f]{16}-\d+$/;
 /** What file managers leave. No server gives these names a type that a browser shows. */
 const SYSTEM = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/;
+/**
+ * Matches text with an element in it. Where a server names no type, browsers show as a page what begins as one. Data that
+ * is no text has other bytes before anything that looks like an element.
+ */
+const PAGE = /^[^\0-\x08\x0b\x0e-\x1a\x1c-\x1f]*<[a-z!?/]/i;
+/** How much of such a file is searched, of which browsers look at a few hundred bytes. */
+const SEARCHED_BYTES = 1_048_576;
 /** macOS keeps attributes of a file beside it, on disks that cannot hold them. */
 const APPLE_DOUBLE = /(?:^|\/)\._[^/]+$/;
 const APPLE_DOUBLE_MAGIC = Buffer.from([0x00, 0x05, 0x16, 0x07, 0x00, 0x02, 0x00, 0x00]);
@@ -19,7 +27,7 @@ const MARKUP = /<[a-z!?/]/i;
  */
 export async function isLeftBehind(target: CopyTarget, path: string): Promise<boolean> {
   if (!target.isFolder) return false;
-  if (UNFINISHED.test(path) || SYSTEM.test(path)) return true;
+  if (UNFINISHED.test(path) || SYSTEM.test(path)) return !PAGE.test(await beginningOf(target, path));
   if (!APPLE_DOUBLE.test(path)) return false;
   try {
     const bytes = await readBytes(target, path, MAX_APPLE_DOUBLE_BYTES);
@@ -29,4 +37,9 @@ export async function isLeftBehind(target: CopyTarget, path: string): Promise<bo
     if (error instanceof InvalidCopyError) return false;
     throw error;
   }
+}
+
+async function beginningOf(target: CopyTarget, path: string): Promise<string> {
+  const stream = await target.read(path, undefined, { start: 0, end: SEARCHED_BYTES - 1 });
+  return stream ? (await buffer(stream)).toString('latin1') : '';
 }

@@ -66,6 +66,17 @@ describe('verifying and a check name what is not in the list:', () => {
       '._a.html',
       (path) => put(path, Buffer.concat([appleDouble, Buffer.from('<p>')])),
     ],
+    [
+      'a page under the name of a system file',
+      '.DS_Store',
+      (path) => put(path, '\n<!doctype html><h1>It says so.'),
+    ],
+    ['text with markup in a folder', 'packs/desktop.ini', (path) => put(path, 'It says <b>so</b>.')],
+    [
+      'a page under the name of an unfinished file',
+      '.partial-0011223344556677-1',
+      (path) => put(path, '<h1>So.'),
+    ],
     ['a system file in other letters', 'THUMBS.DB', (path) => put(path, ENOUGH)],
     ['a link beside the pages', 'packs/link.html', (path) => symlink(inPlace('index.html'), inPlace(path))],
     ['a link to nothing', 'packs/none.html', (path) => symlink('nowhere', inPlace(path))],
@@ -87,7 +98,9 @@ describe('verifying and a check name what is not in the list:', () => {
     await cleaned();
     const left = [
       ['.partial-0011223344556677-12', ENOUGH],
-      ['.DS_Store', ENOUGH],
+      ['.partial-0011223344556677-13', Buffer.from('\x1f\x8b\x08\0<b>', 'latin1')],
+      ['.partial-0011223344556677-14', ''],
+      ['.DS_Store', Buffer.from('\0\0\0\x01Bud1<b>', 'latin1')],
       ['packs/Thumbs.db', ENOUGH],
       ['archive/desktop.ini', ENOUGH],
       ['packs/._index.html', appleDouble],
