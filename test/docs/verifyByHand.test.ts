@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
@@ -83,7 +85,9 @@ test('the commands in verify-by-hand.md accept an honest node', async () => {
   expect(await output('ledger')).toMatch(/^6 entries of node-\S+ hold, root \S+=\n$/);
   await output('keep');
   expect(await output('signature')).toMatch(/^signed by node-/);
-  expect(await output('proof')).toMatch(/^in the ledger of node-/);
+  expect(await output('proof')).toMatch(
+    new RegExp(`^in the ledger of node-\\S+: entry ${pack.ledger_entry}, pack\\.added ${pack.id}\\n$`),
+  );
 
   const kept = await readFile(join(folder, 'kept.checkpoint'), 'utf8');
   await writeFile(join(folder, 'kept.checkpoint'), kept.replace('\n6\n', '\n7\n'));
@@ -128,6 +132,35 @@ test('the evidence script accepts a genuine file and refuses forgeries of each k
     );
   }
 }, 60_000);
+
+test('the scripts refuse another pack or retrieval than the one that was asked for', async () => {
+  const node = await openTestNode();
+  const pack = await publish(node);
+  const folder = await temporaryFolder();
+  for (const [name, program] of await codeBlocksOf('verify-by-hand.md', 'python'))
+    await writeFile(join(folder, name), program);
+  const genuine = await (await node.fetch(`/api/packs/${pack.id}`)).text();
+  const retrieval = { id: 1, url: 'http://127.0.0.1/', sha256: SHA256 };
+  const answers: Record<string, string> = {
+    '/api/packs/pk_00000000000000000000': genuine,
+    [`/api/packs/${pack.id}`]: genuine,
+    '/api/retrievals/2/proof': JSON.stringify({ retrieval, first: 1, last: 2, hashes: [], ledger_entry: 1 }),
+  };
+  const server = createServer((request, response) => response.end(answers[request.url ?? '']));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const of = async (id: string) =>
+      (await run('python3', ['fingerprint.py', `${url}/api/packs/${id}`], { cwd: folder })).stdout;
+    expect(await of(pack.id)).toMatch(/^intact /);
+    await expect(of('pk_00000000000000000000')).rejects.toThrow('it is another pack');
+    await expect(run('python3', ['retrieval.py', url, '2'], { cwd: folder })).rejects.toThrow(
+      'the proof is of another retrieval',
+    );
+  } finally {
+    server.close();
+  }
+});
 
 function withCheckpoint(evidence: Evidence, checkpoint: string): Evidence {
   const proofs = evidence.recorded.proofs.map((proof) => ({ ...proof, checkpoint }));
