@@ -43,6 +43,25 @@ test('a manifest of many megabytes is read to its end', async () => {
   expect(tally.summary).toMatchObject({ missing: 9_000, changed: 0 });
 });
 
+test('a manifest of far more files than the bag has is refused, also if several share them', async () => {
+  const detail = 'manifest-sha256.txt lists far more files than the bag has.';
+  const linesOf = (digest: string, count: number) =>
+    Array.from({ length: count }, (_, index) => `${digest}  data/${index}\n`).join('');
+  const one = await bagWith(linesOf(sha256Of('intact'), 501_000), { 'data/0': 'intact' });
+  expect([...(await verdicts(one)).values()]).toMatchObject([{ path: one, state: 'changed', detail }]);
+  const both = await bagWith(linesOf(sha256Of('intact'), 251_000), {
+    'data/0': 'intact',
+    'manifest-md5.txt': linesOf('0'.repeat(32), 251_000),
+  });
+  expect([...(await verdicts(both)).values()]).toMatchObject([
+    {
+      path: both,
+      state: 'changed',
+      detail: expect.stringContaining('lists far more files than the bag has.'),
+    },
+  ]);
+}, 60_000);
+
 test.each(['\n', '\r', '\r\n'])('lines may end with %j at any read boundary', async (end) => {
   const lines = ['data/é', '', 'data/😀', 'x', ''];
   for (const last of ['', end]) {

@@ -43,6 +43,8 @@ interface BagReading {
 export const MAX_PACK_TAG_BYTES = 16 * 1_048_576;
 /** The maximum size of `bagit.txt` and of `bag-info.txt`, which are read into memory. */
 const MAX_INFO_BYTES = 1_048_576;
+/** A digest of SHA-512, and what is between it and the path. */
+const MAX_LINE_START = 132;
 
 /** The name of `bag-info.txt` before BagIt 0.96. */
 const OLD_INFO_FILE = 'package-info.txt';
@@ -50,8 +52,8 @@ const OLD_INFO_FILE = 'package-info.txt';
 /**
  * Reads the tag files that are needed to check a bag. Manifests are read line by line, up to `maxBytes` each.
  *
- * @throws Problem `invalid_pack_file` if `bagit.txt` is invalid; `manifest_mismatch` if there is no manifest or one is
- * invalid.
+ * @throws Problem `invalid_pack_file` if `bagit.txt` is invalid; `manifest_mismatch` if there is no manifest, or one is
+ * invalid or lists many more files than there are.
  */
 export async function readBagTags(
   tagFiles: ReadonlyMap<string, BagFile>,
@@ -80,11 +82,12 @@ export async function readBagTags(
     fetchFault: undefined,
     encodingFaults,
   };
+  const spare = { lines: MAX_MISSING_FILES, characters: MAX_MISSING_CHARACTERS };
   for (const name of tagFiles.keys()) {
     const kind = manifestKind(name);
     if (!kind || !Object.hasOwn(ALGORITHMS, kind.algorithm)) continue;
     const manifest = await read(name, encoding, (lines) =>
-      parseManifest(name, kind.algorithm, lines, {
+      parseManifest(name, kind.algorithm, bounded(name, lines, tagFiles, spare), {
         decodesPercent: version === '1.0',
         isLenient: rules === 'any',
       }),
@@ -138,6 +141,35 @@ async function* linesOfFile(
 ): AsyncGenerator<string[]> {
   const file = tagFiles.get(name);
   if (file) yield* tagFileLines(name, file, maxBytes, encoding, allowsMark);
+}
+
+/**
+ * How much the manifests of a bag may list that it does not have, all together. They are kept in memory, and a small ZIP can hold
+ * millions of lines.
+ */
+const MAX_MISSING_FILES = 500_000;
+const MAX_MISSING_CHARACTERS = 134_217_728;
+
+/** Passes on the lines of a manifest. @throws Problem `manifest_mismatch` if there are more than the files and the spare ones. */
+async function* bounded(
+  name: string,
+  lines: AsyncIterable<string[]>,
+  files: ReadonlyMap<string, BagFile>,
+  spare: { lines: number; characters: number },
+): AsyncGenerator<string[]> {
+  const own = { lines: files.size, characters: 0 };
+  // A character of a path may be written as three.
+  for (const path of files.keys()) own.characters += MAX_LINE_START + 3 * path.length;
+  for await (const some of lines) {
+    const characters = some.reduce((sum, line) => sum + line.length, 0);
+    spare.lines -= Math.max(0, some.length - own.lines);
+    spare.characters -= Math.max(0, characters - own.characters);
+    own.lines = Math.max(0, own.lines - some.length);
+    own.characters = Math.max(0, own.characters - characters);
+    if (spare.lines < 0 || spare.characters < 0)
+      throw new Problem('manifest_mismatch', `${name} lists far more files than the bag has.`);
+    yield some;
+  }
 }
 
 async function collected(lines: AsyncIterable<string[]>): Promise<string[]> {
