@@ -17,7 +17,8 @@ function alike(text: string): string {
 }
 
 const OF_EVIDENCE = `${MARK}*[\\s._-]*${alike('.evidence')}${MARK}*${alike('.html')}?$`;
-const OF_BAG = `(?:${MARK}|${alike('.pack')})*[\\s._-]*(?:${alike('.zip')})?$`;
+// The point is no other sign, so that a long name can be read in one way only.
+const OF_BAG = `(?:${MARK}|[\\s._-]*\\.(?:${alike('pack')}|${alike('zip')}))*[\\s._-]*$`;
 
 interface Form {
   /** Matches the name, with the id in the first group. */
@@ -64,7 +65,8 @@ function asShown(name: string): string {
     .normalize('NFKD')
     .replace(/[\p{M}\p{DI}\p{Cf}]/gu, '')
     .toLowerCase()
-    .trim();
+    .replace(/^(?:\s|copy of )+/, '')
+    .trimEnd();
 }
 
 /** Writes out what looks like something else. */

@@ -386,6 +386,7 @@ test('a pack file that is named by the id of another pack is not that pack', asy
     [`${other} copy 2.zip`, other],
     [`${other}.zip`, other],
     [`${other}..zip`, other],
+    [`Copy of ${other}.pack.zip.zip`, other],
     // The same or another pack, in characters that look like those of its id.
     [`\uff50\uff4b_${other.slice(3)}.zip`, other],
     [`${cyrillic}.pack.zip`, looks(names.pack.replace('pk_', '\\u{440}\\u{43a}_'))],
