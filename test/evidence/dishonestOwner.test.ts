@@ -7,6 +7,7 @@ import { sha256Of } from '../../server/ledger/entry.ts';
 import { leafHash } from '../../server/ledger/tree.ts';
 import { cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
 import type { Evidence, EvidenceClaim, ProvenEntry } from '../../shared/proof/evidence/evidence.ts';
+import { checkFiles } from '../../shared/proof/evidence/evidenceFiles.ts';
 import {
   commitmentOf,
   observationText,
@@ -105,6 +106,56 @@ test('a witness counts once, under however many names its key signs, and a node 
   );
   const repeated = judged(evidenceOf({ size: 2, by: [one] }, { size: 2, by: [one] }));
   expect(repeated.why).toContain('It is there twice.');
+});
+
+test('the work for a file grows with its parts, and not with how many of them meet how many others', () => {
+  const owner = new SigningOwner();
+  const names = Array.from({ length: 2_000 }, (_, index) => `${index}.txt`);
+  const rest = { sha256: DIGEST, bytes: BYTES.length, media_type: 'text/plain' };
+  const record = canonicalText({ title: 'A title', files: names.map((path) => ({ ...rest, path })) });
+  const entry = owner.add('pack.added', `pk_${sha256Of(record).slice(0, 20)}`, record);
+  let reads = 0;
+  // From the last to the first, each is as far from its place in the record as it can be.
+  const files = names.toReversed().map((name) => ({
+    ...rest,
+    content: null,
+    get name() {
+      reads += 1;
+      return name;
+    },
+  }));
+  const sealed = owner.seal({ kind: 'pack', recorded: owner.proven(entry, record) });
+  expect(checkFiles({ ...sealed, files }, nodeCrypto)).toHaveLength(names.length);
+  expect(reads).toBeLessThan(10 * names.length);
+  // As many as years with other witnesses can bring are read, and more than any node has are not.
+  const small = packOf(owner);
+  const proven = owner.proven(small.entry, small.record);
+  const [proof] = proven.proofs;
+  if (!proof) throw new Error('There is no proof.');
+  const [one] = [cosignerFrom('one.example', keyOf('any', 1).privateKey)];
+  const witnesses = (count: number) => Array.from({ length: count }, (_, at) => `${at}.${one.verifierKey}`);
+  const proofs = (count: number) => Array.from({ length: count }, () => proof);
+  const whyWith = (parts: Partial<Evidence>, times: number) =>
+    judged(
+      owner.seal({
+        kind: 'pack',
+        files: small.files,
+        recorded: { ...proven, proofs: proofs(times) },
+        ...parts,
+      }),
+    ).why;
+  expect(whyWith({ witnesses: witnesses(256) }, 128)).not.toContain('not what a node writes');
+  const stamp = { authority: 'https://one.example', text: noteBody(proof.checkpoint), reply: '' };
+  for (const [where, parts, times = 1] of [
+    ['witnesses', { witnesses: witnesses(257) }],
+    ['timestamps', { timestamps: Array.from({ length: 129 }, () => stamp) }],
+    ['recorded.proofs', {}, 129],
+    [
+      'recorded.entry.subject',
+      { recorded: { ...proven, entry: { ...small.entry, subject: 'x'.repeat(2_001) } } },
+    ],
+  ] as const)
+    expect(whyWith(parts, times)).toContain(`${where}: missing, or not what a node writes.`);
 });
 
 test('one timestamp is not two, whatever the authority is called', async ({ skip }) => {

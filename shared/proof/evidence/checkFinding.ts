@@ -88,10 +88,8 @@ function checkedOnce(
   recorded: ProvenEntry,
   crypto: ProofCrypto,
 ): EvidenceClaim[] {
-  const said = checkCheckpoints({ ...proven, recorded }, crypto).map(({ name }) => name);
-  return checkCheckpoints(proven, crypto).filter(
-    ({ name, state }) => state !== 'holds' || !said.includes(name),
-  );
+  const said = new Set(checkCheckpoints({ ...proven, recorded }, crypto).map(({ name }) => name));
+  return checkCheckpoints(proven, crypto).filter(({ name, state }) => state !== 'holds' || !said.has(name));
 }
 
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {

@@ -24,15 +24,11 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): EvidenceCla
     ...(kind === 'pack' ? versions : versions.map((file) => ({ ...file, media_type: typeOf(evidence) }))),
     ...(page ? recordedFiles('page', page.record) : []),
   ];
-  const missing = expected.filter(({ name }) => !files.some((file) => file.name === name));
+  const recordedAs = Map.groupBy(expected, ({ name }) => name);
+  const given = new Set(files.map(({ name }) => name));
+  const missing = expected.filter(({ name }) => !given.has(name));
   return [
-    ...files.map((file) =>
-      checkFile(
-        file,
-        expected.find(({ name }) => name === file.name),
-        crypto,
-      ),
-    ),
+    ...files.map((file) => checkFile(file, recordedAs.get(file.name)?.[0], crypto)),
     ...missing.map(
       ({ name }): EvidenceClaim => ({
         id: 'file',

@@ -11,23 +11,40 @@ const digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 const text = z.string().check(z.refine((value) => value.isWellFormed()));
 const count = z.int().check(z.minimum(0));
 const instant = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
-const keys = z.array(text).check(z.refine((all) => new Set(all).size === all.length));
+
+/*
+ * What is checked once for each checkpoint is bounded, so that no small file takes minutes. A node has at most 20 witnesses and 10
+ * authorities at a time, and writes a checkpoint for each authority that it ever had.
+ */
+const MAX_KEYS = 256;
+const MAX_PROOFS = 128;
+const id = text.check(z.maxLength(2_000));
+
+const keys = z.array(id).check(
+  z.maxLength(MAX_KEYS),
+  z.refine((all) => new Set(all).size === all.length),
+);
 
 const entry = z.strictObject({
   seq: z.int().check(z.minimum(1)),
   at: instant,
-  type: text,
-  subject: text,
+  type: id,
+  subject: id,
   digest,
   prev: digest,
   hash: digest,
 });
 
-const proof = z.strictObject({ checkpoint: text, hashes: z.array(z.string()) });
-const PROVEN = { entry, record: text, proofs: z.array(proof) };
+const proof = z.strictObject({
+  checkpoint: text.check(z.maxLength(100_000)),
+  hashes: z.array(z.string()),
+});
+const PROVEN = { entry, record: text, proofs: z.array(proof).check(z.maxLength(MAX_PROOFS)) };
 const proven = z.strictObject(PROVEN);
 
-const timestamp = z.strictObject({ authority: text, text, reply: z.string() });
+const timestamps = z
+  .array(z.strictObject({ authority: text, text, reply: z.string() }))
+  .check(z.maxLength(MAX_PROOFS));
 
 const file = z.strictObject({
   name: text,
@@ -41,7 +58,7 @@ const form = z.strictObject({
   format: z.enum(EVIDENCE_FORMATS),
   kind: z.enum(['event', 'pack']),
   made_at: instant,
-  key: text,
+  key: id,
   witnesses: keys,
   recorded: proven,
   retrieval: z.nullable(z.strictObject({ ...PROVEN, retrieval: text, hashes: z.array(z.string()) })),
@@ -52,11 +69,11 @@ const form = z.strictObject({
       ...PROVEN,
       salt: digest,
       witnesses: z.optional(keys),
-      timestamps: z.optional(z.array(timestamp)),
+      timestamps: z.optional(timestamps),
     }),
   ),
-  seen_by: z.optional(z.array(proven).check(z.minLength(1))),
-  timestamps: z.array(timestamp),
+  seen_by: z.optional(z.array(proven).check(z.minLength(1), z.maxLength(MAX_PROOFS))),
+  timestamps,
   files: z.array(file),
   diff: z.unknown(),
   seal: z.nullable(z.strictObject({ text, signature: z.string() })),

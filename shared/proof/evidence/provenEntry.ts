@@ -2,7 +2,8 @@ import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { fromBase64, isSameBytes, toBase64, utf8 } from '../crypto/bytes.ts';
 import {
   countLines,
-  hasLineOf,
+  lineKeyOf,
+  linesByKey,
   noteBody,
   openCheckpoint,
   openCosignature,
@@ -50,16 +51,18 @@ type Proven = Pick<Evidence, 'recorded' | 'key' | 'witnesses'>;
 
 /** Each checkpoint: its signature, the entry in it, and the lines of witnesses. */
 export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: ProofCrypto): EvidenceClaim[] {
+  const sizes = recorded.proofs.map(({ checkpoint }) => sizeIn(checkpoint));
+  const named = Map.groupBy(witnesses, cosignerOf);
+  const seen = new Set<string>();
   const claims = recorded.proofs.flatMap(({ checkpoint }, index) => {
-    const size = sizeIn(checkpoint);
+    const size = sizes[index] ?? '';
     const isSigned = judge(
       'checkpoint',
       `The node signed its ledger of ${entriesOf(size)}.`,
       'Its Ed25519 signature is over this checkpoint.',
       () => {
         requireSigned(checkpoint, { key, witnesses }, crypto);
-        const first = recorded.proofs.findIndex((proof) => sizeIn(proof.checkpoint) === size);
-        requireThat(first === index, 'It is there twice.');
+        requireThat(sizes.indexOf(size) === index, 'It is there twice.');
       },
     );
     const isIncluded = judge(
@@ -68,16 +71,21 @@ export function checkCheckpoints({ recorded, key, witnesses }: Proven, crypto: P
       'The Merkle proof leads from the entry to the root in the checkpoint.',
       () => requireIncluded(recorded, index, key, crypto),
     );
-    const cosigning = witnesses.filter((witness) => hasLineOf(checkpoint, witness));
-    const cosigned = [...Map.groupBy(cosigning, cosignerOf).values()].map((names) =>
-      checkCosignature(checkpoint, names, size, { key, witnesses }, crypto),
+    const lines = linesByKey(checkpoint);
+    const cosigning = witnesses.filter((witness) => lines.has(lineKeyOf(witness)));
+    for (const witness of cosigning) seen.add(witness);
+    const cosigned = [...Map.groupBy(cosigning, cosignerOf)].map(([cosigner, names]) =>
+      checkCosignature(
+        { body: noteBody(checkpoint), lines, names, known: named.get(cosigner) },
+        size,
+        key,
+        crypto,
+      ),
     );
     return [isSigned, isIncluded, ...cosigned];
   });
   // The keys of those that signed nothing would be shown beside the others.
-  const idle = witnesses.filter(
-    (witness) => !recorded.proofs.some(({ checkpoint }) => hasLineOf(checkpoint, witness)),
-  );
+  const idle = witnesses.filter((witness) => !seen.has(witness));
   return [...claims, ...idle.map(idleWitness)];
 }
 
@@ -109,7 +117,8 @@ function requireSigned(
   crypto: ProofCrypto,
 ): void {
   openCheckpoint(checkpoint, key, crypto);
-  const known = witnesses.filter((witness) => hasLineOf(checkpoint, witness));
+  const lines = linesByKey(checkpoint);
+  const known = witnesses.filter((witness) => lines.has(lineKeyOf(witness)));
   requireThat(
     countLines(checkpoint) === known.length + 1,
     'The checkpoint has a signature line from an unknown key.',
@@ -130,17 +139,25 @@ function requireIncluded(
   requireThat(isSameBytes(computed, root), 'The entry or its proof was altered: they lead to another root.');
 }
 
-/** @param names the verifier keys with the key of one witness: it is one witness under all of these names */
+/** What a checkpoint has of one witness. */
+interface Cosigned {
+  body: string;
+  lines: ReturnType<typeof linesByKey>;
+  /** The verifier keys with lines: it is one witness under all of these names. */
+  names: readonly string[];
+  /** All verifier keys with its key in the file. */
+  known: readonly string[] | undefined;
+}
+
 function checkCosignature(
-  checkpoint: string,
-  names: readonly string[],
+  { body, lines, names, known }: Cosigned,
   size: string,
-  { key, witnesses }: Pick<Proven, 'key' | 'witnesses'>,
+  key: string,
   crypto: ProofCrypto,
 ): EvidenceClaim {
   const [own = ''] = names;
   // On each checkpoint, it has the name that is first in the file, so that readers see one witness.
-  const [first = own, ...others] = witnesses.filter((witness) => cosignerOf(witness) === cosignerOf(own));
+  const [first = own, ...others] = known ?? names;
   let at = 0;
   const judged = judge(
     'cosignature',
@@ -148,7 +165,12 @@ function checkCosignature(
     '',
     () => {
       requireThat(cosignerOf(own) !== rawKeyOf(key), 'Its key is that of the node itself.');
-      at = Math.max(...names.map((witness) => openCosignature(checkpoint, witness, crypto) ?? 0));
+      at = Math.max(
+        ...names.map((witness) => {
+          const line = lines.get(lineKeyOf(witness)) ?? [];
+          return openCosignature(`${body}\n${line.join('\n')}\n`, witness, crypto) ?? 0;
+        }),
+      );
     },
   );
   if (judged.state !== 'holds') return judged;
@@ -164,15 +186,18 @@ export function checkTimestamps(
   crypto: ProofCrypto,
   of: 'entry' | 'seal' = 'entry',
 ): EvidenceClaim[] {
+  const bodies = new Set(recorded.proofs.map(({ checkpoint }) => noteBody(checkpoint)));
   const seen = new Map<string, string>();
-  return timestamps.flatMap((timestamp) => checkTimestamp(recorded, timestamp, { of, seen }, crypto));
+  return timestamps.flatMap((timestamp) => checkTimestamp(timestamp, { of, bodies, seen }, crypto));
 }
 
-/** @param seen the authority of each timestamp before, by what tells it from others */
+/**
+ * @param bodies the texts of the checkpoints
+ * @param seen the authority of each timestamp before, by what tells it from others
+ */
 function checkTimestamp(
-  recorded: ProvenEntry,
   { authority, text, reply }: Evidence['timestamps'][number],
-  { of, seen }: { of: 'entry' | 'seal'; seen: Map<string, string> },
+  { of, bodies, seen }: { of: 'entry' | 'seal'; bodies: ReadonlySet<string>; seen: Map<string, string> },
   crypto: ProofCrypto,
 ): EvidenceClaim[] {
   let found: VerifiedTimestamp | undefined;
@@ -181,8 +206,7 @@ function checkTimestamp(
     `The timestamp of ${authority} covers a checkpoint with this ${of}.`,
     'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains. Only the node states from where it is.',
     () => {
-      const isOfProof = recorded.proofs.some(({ checkpoint }) => checkpoint.startsWith(`${text}\n— `));
-      requireThat(isOfProof && text !== '', 'It covers a checkpoint that is not in this file.');
+      requireThat(bodies.has(text) && text !== '', 'It covers a checkpoint that is not in this file.');
       const verified = verifyTimestamp(fromBase64(reply), utf8(text), crypto);
       const id = `${verified.certificate} ${verified.serial}`;
       const other = seen.get(id);

@@ -1,14 +1,5 @@
 import type { ProofCrypto } from '../crypto/algorithms.ts';
-import {
-  bytesOfHex,
-  concat,
-  fromBase64,
-  hexOf,
-  isSameBytes,
-  strictBase64,
-  toBase64,
-  utf8,
-} from '../crypto/bytes.ts';
+import { concat, fromBase64, hexOf, isSameBytes, strictBase64, toBase64, utf8 } from '../crypto/bytes.ts';
 
 /** A proof does not hold. The message is a sentence that says why. */
 export class ProofError extends Error {
@@ -65,20 +56,28 @@ export function requireNodeKey(verifierKey: string, crypto: ProofCrypto): void {
 /** Returns the signatures of a key: the bytes after its id. */
 function signaturesBy({ name, id }: Pick<VerifierKey, 'name' | 'id'>, note: string): Uint8Array[] {
   const prefix = `— ${name} `;
-  return note
-    .slice(note.lastIndexOf('\n\n') + 2)
-    .split('\n')
+  return signatureLines(note)
     .filter((line) => line.startsWith(prefix))
     .map((line) => strictBase64(line.slice(prefix.length)))
     .filter((bytes) => isSameBytes(bytes.subarray(0, 4), id))
     .map((bytes) => bytes.subarray(4));
 }
 
-/** Whether a note has a line that says it is by this key. Whether it is, is not checked. */
-export function hasLineOf(note: string, verifierKey: string): boolean {
-  const [name = '', id = ''] = verifierKey.split('+', 2);
-  const lines = ifValid(() => signaturesBy({ name, id: bytesOfHex(id) }, note));
-  return lines !== undefined && lines.length > 0;
+/**
+ * Returns the signature lines of a note by what `lineKeyOf` gives for the key that they say they are by. Whether they are, is not
+ * checked. They are read once for all keys: reading them for each takes as long as both numbers multiplied.
+ */
+export function linesByKey(note: string): ReadonlyMap<string, readonly string[]> {
+  return Map.groupBy(signatureLines(note), (line) => {
+    const [, name = '', encoded = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
+    // A line that cannot be read is by nobody, and is counted by `countLines`.
+    return `${name}+${ifValid(() => hexOf(strictBase64(encoded).subarray(0, 4))) ?? ''}`;
+  });
+}
+
+/** What the lines of a key are found by: the name and the id in it. */
+export function lineKeyOf(verifierKey: string): string {
+  return verifierKey.split('+', 2).join('+');
 }
 
 /**
@@ -210,8 +209,12 @@ export function verifyBy(
 
 /** Returns how many signature lines a checkpoint has. Each of them must be accounted for. */
 export function countLines(note: string): number {
+  return signatureLines(note).length;
+}
+
+function signatureLines(note: string): string[] {
   return note
     .slice(note.lastIndexOf('\n\n') + 2)
     .split('\n')
-    .filter(Boolean).length;
+    .filter(Boolean);
 }
