@@ -1,4 +1,4 @@
-import { handedInWords } from '../../shared/collection/handedInWords.ts';
+import { isOwnObserver, observerWords } from '../../shared/collection/observerWords.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Connection } from '../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';
@@ -93,7 +93,7 @@ function passageSections({ finding, files, kind, recorded }: Evidence): HTMLElem
       quote,
       facts([
         ['From', kind === 'event' ? record.url : record.title],
-        ['Observed (the observer’s clock)', record.observed_at],
+        ...(kind === 'event' ? timesOf(record) : []),
         ['Page', passage.page],
         ['In the bytes with the SHA-256', passage.sha256],
         ['Quoted (the node’s clock)', at],
@@ -213,9 +213,11 @@ function recordedFacts(
     facts([
       ['Address', record.url],
       ['What happened', String(record.event_type ?? '').replace('_', ' ')],
-      ['Observed (the observer’s clock)', record.observed_at],
-      ['Observed originally', record.original_observed_at],
-      ['Observer', observerWords(String(record.observer))],
+      ...timesOf(record),
+      [
+        'Observer',
+        observerWords(String(record.observer), { self: 'the node itself', browser: 'a browser of the node' }),
+      ],
       ...pageFacts(page?.record),
       ['SHA-256 after', record.sha256],
       ['SHA-256 before', record.previous_sha256],
@@ -229,13 +231,17 @@ function recordedFacts(
   );
 }
 
-const OBSERVERS: Readonly<Record<string, string>> = {
-  self: 'the node itself',
-  browser: 'a browser of the node',
-};
-
-function observerWords(observer: string): string {
-  return OBSERVERS[observer] ?? handedInWords(observer) ?? observer;
+/** What the times of an event are called. Only those of its own observations are of the node's clock. */
+function timesOf({ observer, observed_at, original_observed_at }: Fields): [string, Fields[string]][] {
+  return isOwnObserver(String(observer))
+    ? [
+        ['Observed (the observer’s clock)', observed_at],
+        ['Observed originally', original_observed_at],
+      ]
+    : [
+        ['Received (the node’s clock)', observed_at],
+        ['Observed (only the observer states it)', original_observed_at],
+      ];
 }
 
 /** Describes the page that a browser drew. A record of another shape is among the claims that fail. */

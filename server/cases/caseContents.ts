@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BROWSER, type Event } from '../../shared/collection/event.ts';
-import { handedInWords, isHandedIn } from '../../shared/collection/handedInWords.ts';
+import { isHandedIn } from '../../shared/collection/handedInWords.ts';
+import { foreignWords } from '../../shared/collection/observerWords.ts';
 import type { Case, CaseItem } from '../../shared/findings/case.ts';
 import type { Finding, FindingTarget } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -211,7 +212,7 @@ function eventOf({ events }: CaseContents, { id }: CaseItem): Piece {
   if (!event) return undefined;
   const { event_type, observer, observed_at, original_observed_at, sha256, previous_sha256, source } = event;
   return html`<p class="muted">Event ${id}: ${event_type.replace('_', ' ')}, <bdi>${source.url}</bdi><br>
-Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; ${observer === BROWSER ? html`drawn ${timeText(original_observed_at)} by a browser of this node` : html`${isHandedIn(observer) ? 'seen' : 'captured'} ${timeText(original_observed_at)} by ${handedInWords(observer) ?? observer}`}`}<br>
+Retrieved ${timeText(observed_at)}${original_observed_at !== null && html`; ${observer === BROWSER ? html`drawn ${timeText(original_observed_at)} by a browser of this node` : html`${isHandedIn(observer) ? 'seen' : 'captured'} ${timeText(original_observed_at)} by ${foreignWords(observer)}`}`}<br>
 ${sha256 !== null && html`Object <code>${sha256}</code><br>`}
 ${previous_sha256 !== null && html`Before <code>${previous_sha256}</code>`}</p>
 <p><a href="${CASE_PATHS.evidence(`event-${id}`)}">Evidence file</a></p>`;

@@ -1,6 +1,7 @@
 import { BROWSER, type Event, SELF } from '../../shared/collection/event.ts';
 import { eventTitle } from '../../shared/collection/eventText.ts';
 import { handedInWords } from '../../shared/collection/handedInWords.ts';
+import { foreignWords } from '../../shared/collection/observerWords.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { ViewQuery } from '../../shared/collection/view.ts';
 import type { Texts } from '../collection/derived/derived.ts';
@@ -146,7 +147,7 @@ function byWords(observer: string): string {
   if (observer === SELF) return '';
   const handedIn = handedInWords(observer);
   if (handedIn !== undefined) return `, ${handedIn}`;
-  return observer === BROWSER ? ', as a browser drew it' : ` by ${oneLine(observer)}`;
+  return observer === BROWSER ? ', as a browser drew it' : ` by ${foreignWords(oneLine(observer))}`;
 }
 
 /** A title is as readable as the bytes that it is of. */

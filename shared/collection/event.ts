@@ -66,11 +66,7 @@ export function blocksOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** The `observer` of objects that the node retrieved itself. */
-export const SELF = 'self';
-
-/** The `observer` of what a page showed when this node drew it: its text, its picture and its document. */
-export const BROWSER = 'browser';
+export { BROWSER, SELF } from './observerWords.ts';
 
 /** Kinds of pages that are sent with status 200 although they are not what a person would see there. */
 const PAGE_LABELS = ['error_page', 'bot_wall', 'rate_limit', 'script_shell'] as const;

@@ -1,3 +1,4 @@
+import { isOwnObserver, SELF } from '../collection/observerWords.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { type Evidence, recordIn } from './evidence/evidence.ts';
 import { ProofError } from './ledger/signedNote.ts';
@@ -10,6 +11,8 @@ export interface About {
   name: string;
   /** When it was observed, or recorded; when a case was changed. */
   at: string;
+  /** The observer of an event that the node did not fetch itself. */
+  observer?: string;
   /** The digest of the object, of the quoted object, or of the record of a pack, an entry or a case; null if nothing was there. */
   sha256: string | null;
   /** The verifier key. */
@@ -27,6 +30,7 @@ export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
           name: text(record.url),
           at: text(record.observed_at),
           sha256: text(record.sha256) || null,
+          ...(isOwnObserver(text(record.observer) || SELF) ? {} : { observer: text(record.observer) }),
         }
       : {
           subject: `pack ${recorded.entry.subject}`,
@@ -38,7 +42,7 @@ export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
   const { id, at, passage } = fieldsOf(finding.record);
   const quoted = typeof passage === 'object' && passage !== null && 'sha256' in passage ? passage.sha256 : '';
   const subject = `finding ${text(id)} of ${origin.subject}`;
-  return { subject, name: origin.name, at: text(at), sha256: text(quoted) || null, key };
+  return { ...origin, subject, at: text(at), sha256: text(quoted) || null, key };
 }
 
 /** Says what a proven entry of a ledger is. */

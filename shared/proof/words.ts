@@ -1,4 +1,6 @@
+import { foreignWords } from '../collection/observerWords.ts';
 import { countOf } from '../values/counts.ts';
+import { visible } from '../values/quotes.ts';
 import type { About } from './about.ts';
 import { toBase64 } from './crypto/bytes.ts';
 import type { OpenedCheckpoint } from './ledger/signedNote.ts';
@@ -19,9 +21,10 @@ const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
  * Describes it in one line. A ledger can record any text, so a part without the expected form is quoted, like the name. No part
  * can then be mistaken for another one.
  */
-export function aboutWords({ subject, name, at, sha256, key }: About): string {
+export function aboutWords({ subject, name, at, observer, sha256, key }: About): string {
   const object = sha256 === null ? 'no object' : `SHA-256 ${part(sha256, DIGEST)}`;
-  return `${part(subject, SUBJECT)}, ${visible(JSON.stringify(name))}, ${part(at, INSTANT)}, ${object}, key ${part(key, KEY)}`;
+  const by = observer === undefined ? '' : `, ${foreignWords(observer)}`;
+  return `${part(subject, SUBJECT)}, ${visible(JSON.stringify(name))}, ${part(at, INSTANT)}${by}, ${object}, key ${part(key, KEY)}`;
 }
 
 /** Names in one line what a key signed: how much of which ledger. */
@@ -31,6 +34,11 @@ export function headWords(
 ): string {
   const entries = countOf(size, 'entry', 'entries');
   return `${entries} of ${part(origin, ORIGIN)} with the root ${toBase64(root)}, signed by the key ${part(key, KEY)}`;
+}
+
+/** A time in a sentence. What a record has in the place of one is quoted. */
+export function shownInstant(text: string): string {
+  return part(text, INSTANT);
 }
 
 function part(text: string, form: RegExp): string {
@@ -45,12 +53,4 @@ export function shownPath(path: string): string {
   if (PLAIN_PATH.test(path)) return path;
   // Paths of Windows have no quotation marks, and stay as they are.
   return visible(path.includes('"') ? JSON.stringify(path) : `"${path}"`);
-}
-
-/** Writes out the characters that are not seen and may change how the others are shown. */
-export function visible(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { Feed } from 'feed';
 import { BROWSER, type Event, type EventsQuery } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
-import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
+import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
+import { foreignWords } from '../../../shared/collection/observerWords.ts';
 import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import { listEvents, withReadableSummaries } from './events.ts';
@@ -81,7 +82,7 @@ function contentOf(event: Event, origin: string): string {
       html(
         observer === BROWSER
           ? `Drawn by a browser of this node at ${original_observed_at}`
-          : `${isHandedIn(observer) ? 'Seen' : 'Captured'} by ${handedInWords(observer) ?? observer} at ${original_observed_at}`,
+          : `${isHandedIn(observer) ? 'Seen' : 'Captured'} by ${foreignWords(observer)} at ${original_observed_at}`,
       ),
     `Ledger entry ${event.ledger_entry}`,
   ];

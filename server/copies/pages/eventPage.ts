@@ -1,9 +1,9 @@
 import { visibleText } from '../../../shared/collection/derived.ts';
 import type { ByteParts, Comparison, Hunk, JsonChange, TableParts } from '../../../shared/collection/diff.ts';
 import { hunkPlace } from '../../../shared/collection/diffSummary.ts';
-import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
+import type { Event } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
-import { handedInWords, isHandedIn } from '../../../shared/collection/handedInWords.ts';
+import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { EVERYTHING } from '../../../shared/collection/noise.ts';
 import type { ListedPage, PageCapture } from '../../../shared/collection/page.ts';
 import { protocolWords, serverWords } from '../../../shared/collection/retrievalWords.ts';
@@ -28,6 +28,7 @@ import {
   framed,
   monthName,
   objectLink,
+  observerName,
   outwardLink,
   type Page,
   type PageContext,
@@ -282,12 +283,6 @@ export function versionComparer(store: Store, deriver: Deriver): CompareVersions
       throw error;
     }
   };
-}
-
-/** Who saw what an event records, as a reader understands it. */
-function observerName(observer: string): string {
-  if (observer === SELF) return 'this archive';
-  return observer === BROWSER ? 'a browser of this archive' : (handedInWords(observer) ?? observer);
 }
 
 /** Shows the page capture of an event: its picture, and by which browser and when it was drawn. */

@@ -3,6 +3,7 @@ import type { Comparison } from '../../../shared/collection/diff.ts';
 import type { Event, EventType } from '../../../shared/collection/event.ts';
 import { EVENT_TEXT } from '../../../shared/collection/eventText.ts';
 import { handedInWords } from '../../../shared/collection/handedInWords.ts';
+import { observerWords, SELF } from '../../../shared/collection/observerWords.ts';
 import type { SetIndex } from '../../archive/sets/setIndex.ts';
 import { Html, html, type Piece } from '../../html.ts';
 import { sourceKeyOf } from '../../store/sqlite/collection/sources.ts';
@@ -281,9 +282,14 @@ export function eventTable(
       withSource
         ? html`<a class="wrap" href="${root}${pagePath('sources', event.source.id)}">${sourceName(context, event.source).name}</a>`
         : event.sha256 && html`<code>${event.sha256.slice(0, 8)}</code>`
-    }${event.observer !== 'self' && html` <span class="muted">${handedInWords(event.observer) ?? `by ${event.observer}`}</span>`}</td></tr>`,
+    }${event.observer !== SELF && html` <span class="muted">${handedInWords(event.observer) ?? `by ${observerName(event.observer)}`}</span>`}</td></tr>`,
   )}
 </tbody></table></div>`;
+}
+
+/** Who saw what an event records, as a reader understands it. */
+export function observerName(observer: string): string {
+  return observerWords(observer, { self: 'this archive', browser: 'a browser of this archive' });
 }
 
 /** Packs as a list, in the order given. */

@@ -1,8 +1,11 @@
-import { HANDED_IN_WORDS } from '../../collection/handedInWords.ts';
+import { HANDED_IN_WORDS, isHandedIn } from '../../collection/handedInWords.ts';
+import { isOwnObserver, SELF } from '../../collection/observerWords.ts';
+import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf } from '../crypto/bytes.ts';
-import { rawKeyOf, requireNodeKey } from '../ledger/signedNote.ts';
+import { ifValid, rawKeyOf, requireNodeKey } from '../ledger/signedNote.ts';
 import { rootFromLeaf } from '../ledger/tree.ts';
+import { shownInstant } from '../words.ts';
 import { checkFinding } from './checkFinding.ts';
 import {
   checkSeal,
@@ -158,34 +161,14 @@ function statedOf({
   page,
   finding,
 }: Evidence): EvidenceClaim[] {
-  const isHandedIn = [recorded.record, retrieval?.retrieval].some((text) =>
-    text?.includes('"observer":"handed-in:'),
-  );
   return [
     stated(
       `The key belongs to the node ${key.split('+', 1)[0]}.`,
       `Compare it with a copy from someone you trust: ${key}`,
     ),
-    stated(
-      kind === 'event' ? 'The times of the observation are right.' : 'The time of the entry is right.',
-      'It is from the node’s clock. Timestamps and witnesses limit it independently.',
-    ),
     ...(kind === 'event'
       ? [
-          page
-            ? stated(
-                'The page showed this text and this picture.',
-                'Only the node that drew it states this. Anyone who has the parts of the page can draw it again.',
-              )
-            : isHandedIn
-              ? stated(
-                  'The address showed this to the person who handed it in.',
-                  `Only the person states this. It was ${HANDED_IN_WORDS}.`,
-                )
-              : stated(
-                  'The address answered with these bytes.',
-                  'Only the node states this. Other observers may have seen the same.',
-                ),
+          ...statedByObserver(recorded.record, page !== undefined),
           ...(retrieval?.retrieval.includes('"connection":{')
             ? [
                 stated(
@@ -198,6 +181,7 @@ function statedOf({
             : []),
         ]
       : [
+          stated('The time of the entry is right.', NODE_CLOCK),
           stated(
             'What the record says is true.',
             'Only the authors state this. The file proves that they stated it.',
@@ -220,5 +204,49 @@ function statedOf({
         ]
       : []),
     stated(`This file was made ${made_at}.`, 'It is from the node’s clock.'),
+  ];
+}
+
+const NODE_CLOCK = 'It is from the node’s clock. Timestamps and witnesses limit it independently.';
+
+/** What only the observer of an event states: what was seen, and when. The node has not seen what another observer states. */
+function statedByObserver(record: string, hasPage: boolean): EvidenceClaim[] {
+  // A record that cannot be read is a failure of its own.
+  const { observer, original_observed_at: original } = ifValid(() => recordIn(record)) ?? {};
+  const by = typeof observer === 'string' ? observer : SELF;
+  const seen = hasPage
+    ? stated(
+        'The page showed this text and this picture.',
+        'Only the node that drew it states this. Anyone who has the parts of the page can draw it again.',
+      )
+    : stated(...whatWasSeen(by));
+  if (isOwnObserver(by)) return [stated('The times of the observation are right.', NODE_CLOCK), seen];
+  const who = isHandedIn(by) ? 'the person who handed it in' : inQuotes(by);
+  return [
+    stated('The time when the node received it is right.', NODE_CLOCK),
+    ...(typeof original === 'string'
+      ? [
+          stated(
+            `It was seen at ${shownInstant(original)}.`,
+            `Only ${who} states this time. No clock of the node, no timestamp and no witness limits it.`,
+          ),
+        ]
+      : []),
+    seen,
+  ];
+}
+
+function whatWasSeen(observer: string): [name: string, detail: string] {
+  if (isHandedIn(observer))
+    return [
+      'The address showed this to the person who handed it in.',
+      `Only the person states this. It was ${HANDED_IN_WORDS}.`,
+    ];
+  const name = 'The address answered with these bytes.';
+  if (isOwnObserver(observer))
+    return [name, 'Only the node states this. Other observers may have seen the same.'];
+  return [
+    name,
+    `Only ${inQuotes(observer)} states this: this node received the bytes and did not fetch them.`,
   ];
 }

@@ -36,7 +36,7 @@ test('sources that were only imported, pages built by scripts, replaced versions
     await checks.accessible(page);
     await expect.poll(() => matchesOf(page, 'was')).toBe(1);
     await page.goto('/search?q=was');
-    await expect(page.getByRole('article')).toContainText('captured by Library');
+    await expect(page.getByRole('article')).toContainText('captured by another archive, called “Library”');
   });
   await test.step('a page built by scripts is named in the test fetch, in the list and on the source', async () => {
     web.publish(

@@ -7,10 +7,12 @@ import {
   IconServer2,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { BROWSER, type PageLabel, SELF } from '../../../../shared/collection/event.ts';
+import { BROWSER, type PageLabel } from '../../../../shared/collection/event.ts';
 import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
+import { foreignWords, isOwnObserver, observerWords } from '../../../../shared/collection/observerWords.ts';
 import type { Connection } from '../../../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../../../shared/collection/retrievalWords.ts';
+import { inQuotes } from '../../../../shared/values/quotes.ts';
 import { useVerified } from '../../state/objectChecks.ts';
 import { DigestChip } from '../data/Values.tsx';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
@@ -18,7 +20,7 @@ import classes from './content.module.css';
 
 /** Who observed it: this node, or a third party whose capture this node imported. */
 export function ObserverText({ observer }: { observer: string }) {
-  const isOwn = observer === SELF || observer === BROWSER;
+  const isOwn = isOwnObserver(observer);
   const handedIn = handedInWords(observer);
   const Icon =
     observer === BROWSER ? IconBrowser : isOwn ? IconServer2 : handedIn ? IconFileUpload : IconBuildingArch;
@@ -29,7 +31,7 @@ export function ObserverText({ observer }: { observer: string }) {
         ? 'Retrieved from the source by this node.'
         : handedIn
           ? `${handedIn}. A person handed in what their own browser showed. The file and its digests prove what was handed in, not what the address answered.`
-          : `Observed by ${observer}. This node imported the capture and did not retrieve the source itself.`;
+          : `Observed by ${foreignWords(observer)}. This node imported the capture and did not retrieve the source itself.`;
   return (
     <LazyTooltip label={meaning} maxWidth={300}>
       {(trigger) => (
@@ -40,7 +42,7 @@ export function ObserverText({ observer }: { observer: string }) {
         >
           <Icon size={14} stroke={1.8} aria-hidden />
           <span className="cut">
-            {isOwn || handedIn ? observerName(observer) : `third party: ${observer}`}
+            {isOwn || handedIn ? observerName(observer) : `third party: ${inQuotes(observer)}`}
           </span>
         </span>
       )}
@@ -103,9 +105,8 @@ export function Corroboration({ observers }: { observers: readonly string[] }) {
   );
 }
 
-function observerName(observer: string): string {
-  if (observer === BROWSER) return 'this node’s browser';
-  return observer === SELF ? 'this node' : (handedInWords(observer) ?? observer);
+export function observerName(observer: string): string {
+  return observerWords(observer, { self: 'this node', browser: 'this node’s browser' });
 }
 
 /** Returns how a retrieval was fetched, as facts for a list: the server, the protocol, the names and the certificates. */

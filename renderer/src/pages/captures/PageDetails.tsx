@@ -6,7 +6,7 @@ import { Link } from 'react-router';
 import type { PageRequest } from '../../../../shared/collection/page.ts';
 import { readResponse, sendRequest, UnexpectedResponse, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { ObjectDigest } from '../../components/content/Retrieval.tsx';
+import { ObjectDigest, ObserverText } from '../../components/content/Retrieval.tsx';
 import { TextBox } from '../../components/content/RowsTable.tsx';
 import { IfReadable } from '../../components/content/Withheld.tsx';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
@@ -69,7 +69,7 @@ export function PageFacts({ page }: { page: AnyPage }) {
           Window: `${formatCount(viewport.width)} × ${formatCount(viewport.height)} pixels`,
           'Drawn from': answersOf(requests),
           Extent: page.reason ? `cut off (${page.reason})` : 'complete',
-          Observer: isCapture && page.observer,
+          Observer: isCapture && page.observer !== undefined && <ObserverText observer={page.observer} />,
           Change: isCapture && pictureChangeWords(page),
           Ledger: isCapture && <Link to={`/ledger#${page.ledger_entry}`}>entry {page.ledger_entry}</Link>,
           Picture: <ObjectDigest sha256={page.picture} label="digest of the picture" />,

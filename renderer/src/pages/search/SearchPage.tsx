@@ -3,7 +3,7 @@ import { Link } from 'react-router';
 import type { FoundText, Snippet } from '../../../../shared/collection/derived.ts';
 import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
 import { useCall } from '../../api/useCall.ts';
-import { ObjectDigest } from '../../components/content/Retrieval.tsx';
+import { ObjectDigest, observerName } from '../../components/content/Retrieval.tsx';
 import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { DigestChip, TimeText } from '../../components/data/Values.tsx';
 import { EmptyState, ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -157,7 +157,8 @@ function VersionLine({ item, source, q }: { item: FoundText; source: string; q: 
       </span>
       {original_observed_at && (
         <span>
-          {handedInWords(observer ?? '') ?? `captured by ${observer}`} <TimeText at={original_observed_at} />
+          {handedInWords(observer ?? '') ?? `captured by ${observerName(observer ?? '')}`}{' '}
+          <TimeText at={original_observed_at} />
         </span>
       )}
       {other_versions > 0 && (

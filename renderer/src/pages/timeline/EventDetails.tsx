@@ -25,6 +25,7 @@ import {
   connectionFacts,
   LABEL_WORDS,
   ObserverText,
+  observerName,
   PageLabelNote,
 } from '../../components/content/Retrieval.tsx';
 import { IfReadable } from '../../components/content/Withheld.tsx';
@@ -314,7 +315,7 @@ function whoSays({ connection, observer, ledger_entry, status }: Retrieval): str
       ledger_entry === null
         ? ''
         : ` Ledger entry ${formatCount(ledger_entry)} protects this record against later changes.`;
-    return `Only ${observer === SELF ? 'this node' : observer} states this. Servers do not sign their connections, so it cannot be proven.${covered}`;
+    return `Only ${observerName(observer)} states this. Servers do not sign their connections, so it cannot be proven.${covered}`;
   }
   return status === null
     ? 'No server answered.'

@@ -19,9 +19,10 @@ import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.t
 import { lackingIn, packIn } from '../../../../shared/proof/names.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
-import { aboutWords, visible } from '../../../../shared/proof/words.ts';
+import { aboutWords } from '../../../../shared/proof/words.ts';
 import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
 import { parseChecksums } from '../../../../shared/values/checksums.ts';
+import { visible } from '../../../../shared/values/quotes.ts';
 import { browserCrypto } from '../../../evidence/browserCrypto.ts';
 import { canonicalSha256, hashStream } from '../../hashing/sha256.ts';
 import { type ZipEntry, zipEntries } from './zipFile.ts';
