@@ -97,10 +97,11 @@ export async function serveArchive(
   const { services, work } = opened;
   try {
     // What is withheld together because of the list of a set is known before anybody can ask for it.
-    if (hidings(services.store.read) > 0) await lookForSets(services, work).catch(warnOfSets(services));
+    const looked = lookForSets(services, work);
+    if (hidings(services.store.read) > 0) await looked;
     const url = await services.listeners.open(opened.answer);
     await writeEndpointFile(config.dataFolder, { url, token_file: services.keys.tokenFile });
-    await startServices(config, services, url, work);
+    await startServices(config, services, url);
     return { ...opened, url };
   } catch (error) {
     // Stop what was started, so that a node that could not be opened neither listens nor keeps its process alive.
@@ -144,27 +145,18 @@ function createAppOf(services: Services, onJob: AppConfig['onJob']) {
  * Looks for sets that are not known yet. A list that cannot be read keeps no node from starting: until it can, a withheld
  * file is covered by its own digest, and those of its parts are not unless they are withheld themselves.
  */
-function lookForSets({ store, log }: Services, work: RepeatedWork): Promise<void> {
-  const found = findAllSets(
-    store,
-    (pack, error) =>
-      log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.'),
-    work.signal,
-  );
-  return work.track(found);
-}
-
-function warnOfSets({ log }: Services): (error: unknown) => void {
-  return (error) => log.warn({ error }, 'The sets were not all looked for; the next start goes on.');
+async function lookForSets({ store, log }: Services, work: RepeatedWork): Promise<void> {
+  const notRead = (pack: string, error: unknown) =>
+    log.warn({ error, pack }, 'The list of a set could not be read. Its parts may be listed.');
+  try {
+    await work.track(findAllSets(store, notRead, work.signal));
+  } catch (error) {
+    log.warn({ error }, 'The sets were not all looked for; the next start goes on.');
+  }
 }
 
 /** Starts what runs in the background of a node that serves at this URL. */
-async function startServices(
-  config: NodeConfig,
-  services: Services,
-  url: string,
-  work: RepeatedWork,
-): Promise<void> {
+async function startServices(config: NodeConfig, services: Services, url: string): Promise<void> {
   const { collect = true, audit = true, copy = true, derive = true, prove = true, follow = true } = config;
   const { store, log } = services;
   await services.tls.start();
@@ -185,7 +177,6 @@ async function startServices(
   }
   if (follow && !isReadOnly(store.read)) services.peers.startFollowing();
   if (collect && !isReadOnly(store.read)) services.collection.startSchedule();
-  lookForSets(services, work).catch(warnOfSets(services));
   loadTimeline(store).catch((error: unknown) =>
     log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
   );
