@@ -26,8 +26,17 @@ createPackageTables(database);
 createWrittenObjectsTable(database);
 for (const tables of [SPOOL_TABLES, EXPECTED_TABLES, OVERWRITTEN_TABLE]) database.exec(tables);
 
-/** The tables with a row for each retrieval, page, hand-in, pack or object. */
-const LARGE = ['retrievals', 'page_captures', 'hand_ins', 'packs', 'pack_files', 'blobs', 'withheld_objects'];
+/** The tables with a row for each retrieval, page, hand-in, pack, object or withholding. */
+const LARGE = [
+  'retrievals',
+  'page_captures',
+  'hand_ins',
+  'packs',
+  'pack_files',
+  'blobs',
+  'withheld_objects',
+  'withholdings',
+];
 
 /** The large tables of which the plan of a statement reads every row. The plan names tables by their aliases. */
 function tablesReadWhole(sql: string): string[] {

@@ -6,8 +6,8 @@ import { change, hasRow, selectAll, selectValues } from '../engine/queries.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
- * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later changes it. So a restored
- * archive, which has all records before anything is withheld, covers the same.
+ * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later
+ * changes it. So a restored archive, which has all records before anything is withheld, covers the same.
  */
 
 type Target = Pick<RecordedWithholding, 'sha256' | 'retrieval' | 'pack' | 'page'>;
@@ -113,9 +113,9 @@ const withJoinedSql = (covered: string) => `
  * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
  * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld with
- * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown it. What was handed in is covered
- * with its file, its document and its parts, except those that others observed, too. Of what was handed in with it as a part,
- * the file is covered, which has the bytes of its parts, and the picture.
+ * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown
+ * it. What was handed in is covered with its file, its document and its parts, except those that others observed, too. Of what
+ * was handed in with it as a part, the file is covered, which has the bytes of its parts, and the picture.
  *
  * Each join goes in the order in which it is written, from what is named to what belongs to it. Otherwise SQLite may read
  * all retrievals for each withholding.

@@ -114,7 +114,7 @@ const withholdingOfTarget = selectValue<number, [target: string]>(
 /** Inserts the record of a withholding alone. A restore does so, and `replayWithholdings` gives it its effect. */
 export const insertWithholdingRecord = inserts<WithholdingRow>('withholdings', COLUMNS);
 
-/** Inserts a withholding after its ledger entry. It replaces the one of the same target, whose digests stay covered, and covers its own. */
+/** Inserts a withholding after its ledger entry. It replaces the one of the same target, whose digests stay covered. */
 export function insertWithholding(database: WriteDatabase, row: WithholdingRow): void {
   insertWithholdingRecord(database, row);
   enforce(database, row);
