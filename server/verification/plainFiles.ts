@@ -86,18 +86,10 @@ function judged(file: PlainFile, hashed: HashedFile): Finding {
     return finding(reportedPath, 'unknown', { expected, against, detail: reason });
   }
   const sha256 = hashed.digests.sha256 ?? '';
-  const wrong = [...(expected === null ? [] : [expected]), ...others].find((digest) => digest !== sha256);
-  if (wrong === undefined)
-    return {
-      path: reportedPath,
-      state: expected === null ? 'unknown' : 'intact',
-      sha256,
-      expected,
-      against,
-      detail,
-    };
-  const twice = others.length > 0 ? 'the list names it with different digests' : detail;
-  return { path: reportedPath, state: 'changed', sha256, expected: wrong, against, detail: twice };
+  const wrong = [expected, ...others].find((digest) => digest !== null && digest !== sha256);
+  const state = wrong !== undefined ? 'changed' : expected === null ? 'unknown' : 'intact';
+  const why = others.length > 0 ? 'the list names it with different digests' : detail;
+  return { path: reportedPath, state, sha256, expected: wrong ?? expected, against, detail: why };
 }
 
 /** A file with a list of digests, such as `SHA256SUMS`. */
@@ -283,9 +275,11 @@ export async function openReferenceArchive(place: string): Promise<ReferenceArch
       const path = blobPath(folder, sha256);
       const found = await stat(path).catch(() => undefined);
       if (!found) return false;
-      // Somebody may delete their own file because of this answer.
-      for await (const [stored] of hashFiles([[{ path, bytes: found.size, algorithms: SHA256 }]]))
-        if (stored && 'digests' in stored && stored.digests.sha256 === sha256) return found.size === bytes;
+      // Somebody may delete their own file because of this answer, so its size is not enough.
+      const stored = [{ path, bytes, algorithms: SHA256 }];
+      if (found.size === bytes)
+        for await (const [hashed] of hashFiles([stored]))
+          if (hashed && 'digests' in hashed && hashed.digests.sha256 === sha256) return true;
       return 'damaged';
     },
   };

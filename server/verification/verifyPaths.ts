@@ -212,9 +212,12 @@ class Verifier {
     const { openFolderBag } = await bagModules();
     const bag = await openFolderBag(folder, this.#context.read);
     for (const { bytes } of bag.files.values()) this.#context.found(bytes);
-    const isOther = bagKindOf(bag.files) === undefined && !(await archiveIn(bag, this.#context));
+    const isProven =
+      listed === undefined ||
+      bagKindOf(bag.files) !== undefined ||
+      (await archiveIn(bag, this.#context)) !== undefined;
     for await (const found of bagFindings(bag, this.#context))
-      yield listed && isOther ? found.map((each) => listedOnly(each, listed)) : found;
+      yield isProven ? found : found.map((each) => listedOnly(each, listed));
   }
 
   /** Verifies files that a list names; findings have the names in the list. */
