@@ -1,4 +1,4 @@
-import { isOwnObserver, observerWords } from '../../shared/collection/observerWords.ts';
+import { isOwnObserver, observerWords } from '../../shared/collection/observers.ts';
 import type { RecordedPage } from '../../shared/collection/page.ts';
 import type { Connection } from '../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../shared/collection/retrievalWords.ts';

@@ -1,6 +1,7 @@
 import { conditionsOf } from '../../shared/alerts/alert.ts';
-import { type Event, SELF } from '../../shared/collection/event.ts';
+import { type Event } from '../../shared/collection/event.ts';
 import { watchedRegion } from '../../shared/collection/noise.ts';
+import { SELF } from '../../shared/collection/observers.ts';
 import { Problem } from '../../shared/problems.ts';
 import { instantOf } from '../../shared/values/clock.ts';
 import { IdleMonitor } from '../collection/derived/idleMonitor.ts';

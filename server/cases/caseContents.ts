@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { BROWSER, type Event } from '../../shared/collection/event.ts';
-import { isHandedIn } from '../../shared/collection/handedInWords.ts';
-import { foreignWords } from '../../shared/collection/observerWords.ts';
+import { type Event } from '../../shared/collection/event.ts';
+import { BROWSER, foreignWords, isHandedIn } from '../../shared/collection/observers.ts';
 import type { Case, CaseItem } from '../../shared/findings/case.ts';
 import type { Finding, FindingTarget } from '../../shared/findings/finding.ts';
 import { Problem } from '../../shared/problems.ts';

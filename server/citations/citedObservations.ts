@@ -1,7 +1,6 @@
-import { BROWSER, type Event, SELF } from '../../shared/collection/event.ts';
+import { type Event } from '../../shared/collection/event.ts';
 import { eventTitle } from '../../shared/collection/eventText.ts';
-import { handedInWords } from '../../shared/collection/handedInWords.ts';
-import { foreignWords } from '../../shared/collection/observerWords.ts';
+import { BROWSER, foreignWords, handedInWords, SELF } from '../../shared/collection/observers.ts';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { ViewQuery } from '../../shared/collection/view.ts';
 import type { Texts } from '../collection/derived/derived.ts';

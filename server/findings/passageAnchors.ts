@@ -1,4 +1,5 @@
-import { BROWSER, type Event } from '../../shared/collection/event.ts';
+import { type Event } from '../../shared/collection/event.ts';
+import { BROWSER } from '../../shared/collection/observers.ts';
 import type {
   FindingTarget,
   NewFinding,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { booleanParameter, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
-import { BROWSER, eventsQuery, SELF } from './event.ts';
-import { isHandedIn } from './handedInWords.ts';
+import { eventsQuery } from './event.ts';
+import { BROWSER, isHandedIn, SELF } from './observers.ts';
 import { RETRIEVAL_ERRORS } from './retrieval.ts';
 
 /** The name of the archive that made the captures. Earlier versions also allowed `browser`. */

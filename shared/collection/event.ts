@@ -66,8 +66,6 @@ export function blocksOf(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-export { BROWSER, SELF } from './observerWords.ts';
-
 /** Kinds of pages that are sent with status 200 although they are not what a person would see there. */
 const PAGE_LABELS = ['error_page', 'bot_wall', 'rate_limit', 'script_shell'] as const;
 export const pageLabelSchema = z.strictObject({ label: z.enum(PAGE_LABELS), reason: z.string() });

@@ -1,5 +1,5 @@
-import { BROWSER, type Event, type EventType, SELF } from './event.ts';
-import { HANDED_IN_WORDS, isHandedIn } from './handedInWords.ts';
+import { type Event, type EventType } from './event.ts';
+import { BROWSER, HANDED_IN_WORDS, isHandedIn, SELF } from './observers.ts';
 
 /** What an event is called, in the interface, in feeds, in alerts, on the desktop and in the pages of copies. */
 export interface EventText {

@@ -5,7 +5,7 @@ import { withheldReasonSchema } from '../node/withheld.ts';
 import { digestSchema, handInIdSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, namedObject } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
-import { HANDED_IN_WORDS } from './handedInWords.ts';
+import { HANDED_IN_WORDS } from './observers.ts';
 import { pageCaptureSchema } from './page.ts';
 
 /** The largest file that can be handed in. */

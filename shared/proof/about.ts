@@ -1,4 +1,4 @@
-import { isOwnObserver, SELF } from '../collection/observerWords.ts';
+import { isOwnObserver, SELF } from '../collection/observers.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { type Evidence, recordIn } from './evidence/evidence.ts';
 import { ProofError } from './ledger/signedNote.ts';

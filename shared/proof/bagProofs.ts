@@ -156,7 +156,7 @@ export class BagProofs {
     return provenFile('case_bag', [...claims, ...place, ...named], {
       // Without a seal, no key says which case it is.
       about: key === undefined ? undefined : about,
-      detail: 'the case, sealed by this key',
+      detail: 'It is sealed by this key',
     });
   }
 

@@ -1,4 +1,4 @@
-import { foreignWords } from '../collection/observerWords.ts';
+import { foreignWords } from '../collection/observers.ts';
 import { countOf } from '../values/counts.ts';
 import { visible } from '../values/quotes.ts';
 import type { About } from './about.ts';

@@ -230,9 +230,7 @@ test('what is dropped is recognised; what needs the node waits for it', async ({
         { name: 'case.zip', mimeType: 'application/zip', buffer: await bagOfCase(node, pack.id) },
       ]);
     const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
-    await expect(rows.filter({ hasText: 'the case, sealed by this key' })).toContainText(
-      /Intact.*case\.zip/s,
-    );
+    await expect(rows.filter({ hasText: 'It is sealed by this key' })).toContainText(/Intact.*case\.zip/s);
     const inCase = rows.filter({ hasText: `/data/evidence/${pack.id}.evidence.html` });
     await expect(inCase).toContainText(/Intact.*"Levels"/s);
   });

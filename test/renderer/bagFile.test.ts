@@ -168,7 +168,7 @@ describe('the page says of the bag of a case what the command says', () => {
       verdict: 'intact',
       words: expect.stringMatching(
         new RegExp(
-          `^case ${caseId} revision 1, "A case", \\S+Z, SHA-256 [0-9a-f]{64}, key \\S+\\. the case, sealed by this key$`,
+          `^case ${caseId} revision 1, "A case", \\S+Z, SHA-256 [0-9a-f]{64}, key \\S+\\. It is sealed by this key$`,
         ),
       ) as string,
     });

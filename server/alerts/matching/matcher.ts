@@ -1,5 +1,6 @@
 import type { DriftItem, DriftState } from '../../../shared/archive/drift.ts';
-import { BROWSER, type Event, SELF } from '../../../shared/collection/event.ts';
+import { type Event } from '../../../shared/collection/event.ts';
+import { BROWSER, SELF } from '../../../shared/collection/observers.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { normalizeUrl, sourceIdOf } from '../../collection/sources/sources.ts';
 import { digestOf, packDrift } from '../../drift/drift.ts';

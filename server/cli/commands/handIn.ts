@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type HandIn, handInFieldsSchema } from '../../../shared/collection/handedIn.ts';
-import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
+import { HANDED_IN_WORDS } from '../../../shared/collection/observers.ts';
 import { kindOf } from '../../collection/handedIn/handedIn.ts';
 import type { NodeConfig } from '../../config.ts';
 import {

@@ -7,7 +7,7 @@ import {
   mayHoldToken,
   type RecordedHandIn,
 } from '../../../shared/collection/handedIn.ts';
-import { HANDED_IN } from '../../../shared/collection/handedInWords.ts';
+import { HANDED_IN } from '../../../shared/collection/observers.ts';
 import type { PageCapture } from '../../../shared/collection/page.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';

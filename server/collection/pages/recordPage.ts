@@ -1,4 +1,4 @@
-import { BROWSER } from '../../../shared/collection/event.ts';
+import { BROWSER } from '../../../shared/collection/observers.ts';
 import type { PageCapture, RecordedPage } from '../../../shared/collection/page.ts';
 import type { PageError } from '../../../shared/collection/source.ts';
 import type { DrawnByBrowser } from '../../browser/closedBrowser.ts';

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { SELF } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import type { PageRequest } from '../../../shared/collection/page.ts';
 import {
   contentEncodingOf,

@@ -1,4 +1,5 @@
-import { type Event, type EventType, type PageLabel, SELF } from '../../../shared/collection/event.ts';
+import { type Event, type EventType, type PageLabel } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';

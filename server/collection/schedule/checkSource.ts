@@ -1,4 +1,4 @@
-import { SELF } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import type { RetrievalError } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import type { Settings } from '../../../shared/node/settings.ts';

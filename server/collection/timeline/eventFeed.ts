@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Feed } from 'feed';
-import { BROWSER, type Event, type EventsQuery } from '../../../shared/collection/event.ts';
+import { type Event, type EventsQuery } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
-import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
-import { foreignWords } from '../../../shared/collection/observerWords.ts';
+import { BROWSER, foreignWords, isHandedIn } from '../../../shared/collection/observers.ts';
 import type { Store } from '../../store/store.ts';
 import { unreadable, VISITOR } from '../../withholding/withholding.ts';
 import { listEvents, withReadableSummaries } from './events.ts';

@@ -1,6 +1,6 @@
 import { extension as extensionOf, lookup } from 'mime-types';
 import { mementoTimestamp } from '../../../shared/collection/captures.ts';
-import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
+import { isHandedIn } from '../../../shared/collection/observers.ts';
 import { contentEncodingOf } from '../../../shared/collection/retrieval.ts';
 import type { ObjectView, PageResources, ViewKind, ViewQuery } from '../../../shared/collection/view.ts';
 import { Problem } from '../../../shared/problems.ts';

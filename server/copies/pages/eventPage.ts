@@ -3,8 +3,8 @@ import type { ByteParts, Comparison, Hunk, JsonChange, TableParts } from '../../
 import { hunkPlace } from '../../../shared/collection/diffSummary.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import { eventTitle } from '../../../shared/collection/eventText.ts';
-import { isHandedIn } from '../../../shared/collection/handedInWords.ts';
 import { EVERYTHING } from '../../../shared/collection/noise.ts';
+import { isHandedIn } from '../../../shared/collection/observers.ts';
 import type { ListedPage, PageCapture } from '../../../shared/collection/page.ts';
 import { protocolWords, serverWords } from '../../../shared/collection/retrievalWords.ts';
 import { Problem } from '../../../shared/problems.ts';

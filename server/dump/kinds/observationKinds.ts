@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { eventTypeSchema, pageLabelSchema, SELF } from '../../../shared/collection/event.ts';
+import { eventTypeSchema, pageLabelSchema } from '../../../shared/collection/event.ts';
 import { recordedHandInSchema } from '../../../shared/collection/handedIn.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import { recordedPageSchema } from '../../../shared/collection/page.ts';
 import {
   captureIdentitySchema,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { recordedObserverSchema } from '../../../shared/collection/captures.ts';
-import { eventTypeSchema, SELF } from '../../../shared/collection/event.ts';
+import { eventTypeSchema } from '../../../shared/collection/event.ts';
 import { followSchema } from '../../../shared/collection/follow.ts';
 import { noiseRulesSchema, watchSchema } from '../../../shared/collection/noise.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import { retrievalErrorSchema } from '../../../shared/collection/retrieval.ts';
 import { activeHoursSchema, cronSchema, timeZoneSchema } from '../../../shared/collection/schedule.ts';
 import {

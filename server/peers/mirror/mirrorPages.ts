@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BROWSER } from '../../../shared/collection/event.ts';
+import { BROWSER } from '../../../shared/collection/observers.ts';
 import { markedPageSchema, type RecordedPage } from '../../../shared/collection/page.ts';
 import { certificatesOf, type RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';

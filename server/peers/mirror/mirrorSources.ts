@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { SELF } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import {
   certificatesOf,
   provenRetrievalsSchema,

@@ -1,5 +1,4 @@
-import { HANDED_IN_WORDS, isHandedIn } from '../../collection/handedInWords.ts';
-import { isOwnObserver, SELF } from '../../collection/observerWords.ts';
+import { HANDED_IN_WORDS, isHandedIn, isOwnObserver, SELF } from '../../collection/observers.ts';
 import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf } from '../crypto/bytes.ts';

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '55b025710d24b91b2f86d622eb3b19b9ae18f4b2404ef2e4742d391a0de06a1f',
+    script: '41f800174abba60282d96c853bbabb567df6fd43412ba4e0a552e2819d62a623',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];

@@ -10,7 +10,8 @@ import { putEventSummary } from '../../../server/store/sqlite/collection/timelin
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
-import { type EventType, SELF } from '../../../shared/collection/event.ts';
+import { type EventType } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/observers.ts';
 import { newSourceSchema } from '../../../shared/collection/source.ts';
 import { scaled } from '../bench.ts';
 

@@ -8,7 +8,7 @@ import {
   readEvidenceStyle,
 } from '../../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../../server/ledger/checkpoint.ts';
-import { observerWords } from '../../../shared/collection/observerWords.ts';
+import { observerWords } from '../../../shared/collection/observers.ts';
 import { dataIn } from '../../../shared/proof/evidence/evidencePage.ts';
 import { checkEvidenceData } from '../../../shared/proof/evidence/verifyEvidence.ts';
 import { aboutWords } from '../../../shared/proof/words.ts';

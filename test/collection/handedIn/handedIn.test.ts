@@ -2,7 +2,7 @@ import { load } from 'cheerio';
 import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { HandIn } from '../../../shared/collection/handedIn.ts';
-import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
+import { HANDED_IN_WORDS } from '../../../shared/collection/observers.ts';
 import type { ProvenRetrievals } from '../../../shared/collection/retrieval.ts';
 import type { ObjectView, PageResources } from '../../../shared/collection/view.ts';
 import { sha256Of } from '../../support/archive/packs.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../renderer/inlineScripts.ts';
 import { nodeCrypto } from '../../../server/ledger/checkpoint.ts';
 import type { HandIn } from '../../../shared/collection/handedIn.ts';
-import { HANDED_IN_WORDS } from '../../../shared/collection/handedInWords.ts';
+import { HANDED_IN_WORDS } from '../../../shared/collection/observers.ts';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { checkEvidence } from '../../../shared/proof/evidence/checkEvidence.ts';
 import type { Evidence } from '../../../shared/proof/evidence/evidence.ts';

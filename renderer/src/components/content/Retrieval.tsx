@@ -7,9 +7,14 @@ import {
   IconServer2,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { BROWSER, type PageLabel } from '../../../../shared/collection/event.ts';
-import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
-import { foreignWords, isOwnObserver, observerWords } from '../../../../shared/collection/observerWords.ts';
+import { type PageLabel } from '../../../../shared/collection/event.ts';
+import {
+  BROWSER,
+  foreignWords,
+  handedInWords,
+  isOwnObserver,
+  observerWords,
+} from '../../../../shared/collection/observers.ts';
 import type { Connection } from '../../../../shared/collection/retrieval.ts';
 import { protocolWords, serverWords } from '../../../../shared/collection/retrievalWords.ts';
 import { inQuotes } from '../../../../shared/values/quotes.ts';

@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
 import type { ListedHandIn } from '../../../../shared/collection/handedIn.ts';
-import { HANDED_IN_WORDS } from '../../../../shared/collection/handedInWords.ts';
+import { HANDED_IN_WORDS } from '../../../../shared/collection/observers.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/Values.tsx';

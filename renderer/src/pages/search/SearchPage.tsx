@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { Link } from 'react-router';
 import type { FoundText, Snippet } from '../../../../shared/collection/derived.ts';
-import { handedInWords } from '../../../../shared/collection/handedInWords.ts';
+import { handedInWords } from '../../../../shared/collection/observers.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ObjectDigest, observerName } from '../../components/content/Retrieval.tsx';
 import { Pager, useUrlOffset } from '../../components/data/DataTable.tsx';

@@ -3,14 +3,12 @@ import { IconCertificate, IconCircle, IconCircleFilled } from '@tabler/icons-rea
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import {
-  BROWSER,
   type EventDetails as Details,
   type Event,
   type EventNeighbours as Neighbours,
-  SELF,
 } from '../../../../shared/collection/event.ts';
 import { eventMeaning } from '../../../../shared/collection/eventText.ts';
-import { HANDED_IN_WORDS, isHandedIn } from '../../../../shared/collection/handedInWords.ts';
+import { BROWSER, HANDED_IN_WORDS, isHandedIn, SELF } from '../../../../shared/collection/observers.ts';
 import type { Retrieval } from '../../../../shared/collection/retrieval.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';

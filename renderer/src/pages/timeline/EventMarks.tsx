@@ -1,7 +1,7 @@
 import { IconFilterOff } from '@tabler/icons-react';
-import { BROWSER, type Event } from '../../../../shared/collection/event.ts';
+import { type Event } from '../../../../shared/collection/event.ts';
 import { eventMeaning } from '../../../../shared/collection/eventText.ts';
-import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
+import { BROWSER, isHandedIn } from '../../../../shared/collection/observers.ts';
 import { TimeText } from '../../components/data/Values.tsx';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import classes from './event.module.css';

@@ -3,8 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { IconArrowLeft, IconArrowRight, IconDownload, IconPhotoScan } from '@tabler/icons-react';
 import { useMemo, useState } from 'react';
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router';
-import { BROWSER } from '../../../../shared/collection/event.ts';
-import { isHandedIn } from '../../../../shared/collection/handedInWords.ts';
+import { BROWSER, isHandedIn } from '../../../../shared/collection/observers.ts';
 import type {
   MissingResource,
   ObjectView,

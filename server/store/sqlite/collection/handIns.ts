@@ -4,7 +4,7 @@ import type {
   ListedHandIn,
   RecordedHandIn,
 } from '../../../../shared/collection/handedIn.ts';
-import { HANDED_IN, HANDED_IN_WORDS } from '../../../../shared/collection/handedInWords.ts';
+import { HANDED_IN, HANDED_IN_WORDS } from '../../../../shared/collection/observers.ts';
 import type { WithheldReason } from '../../../../shared/node/withheld.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import type { WriteDatabase } from '../engine/open.ts';

@@ -1,4 +1,4 @@
-import { BROWSER } from '../../../../shared/collection/event.ts';
+import { BROWSER } from '../../../../shared/collection/observers.ts';
 import type { ListedPage, PageCapture, RecordedPage } from '../../../../shared/collection/page.ts';
 import type { SentRequest } from '../../../../shared/collection/retrieval.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
