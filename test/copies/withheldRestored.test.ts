@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { audit } from '../fixity/support.ts';
+import { addPeer, mirror } from '../peers/support.ts';
 import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -167,6 +168,17 @@ test('what is shown again before its bytes are here is said not to be here, and 
   await sync(node, old);
   expect(await check(node, old)).toMatchObject({ ok: true, restored: 1 });
   expect(await (await node.fetch(`/api/blobs/${secret}`)).text()).toBe(SECRET);
+});
+
+test('no peer decides over what the copy did not give', async () => {
+  const { node } = await takenOver();
+  await show(node, { sha256: secret });
+  const theirs = await openTestNode();
+  await uploadNewPack(theirs, sampleRecord({ title: 'Theirs' }), { 'a.txt': SECRET });
+  await withhold(theirs, { sha256: secret });
+  await mirror(node, await addPeer(node, theirs.url), { packs: true });
+  expect(await (await node.fetch('/api/withheld')).json()).toMatchObject({ total: 0 });
+  expect((await node.fetch(`/api/blobs/${secret}`)).status).toBe(404);
 });
 
 test('an upload of the same bytes ends that they are absent', async () => {

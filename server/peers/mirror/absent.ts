@@ -55,7 +55,8 @@ export function isWanted(
 
 /**
  * Notes that a peer does not give the bytes of an object, after its row was written, if they are not here from anybody else.
- * This archive withholds them, too: what it says of them is what the peer says.
+ * If only records of this peer name it, this archive withholds it, too: what it says of it is what the peer says. Bytes of an
+ * own record may be absent after a restore, and no peer decides over them.
  */
 export function noteAbsent(
   database: WriteDatabase,
@@ -64,11 +65,13 @@ export function noteAbsent(
   now: string,
 ): void {
   const { origin: peer } = log;
-  const isMissing = isAbsent(database, sha256) || isOnlyFrom(database, { sha256, origin });
+  const isTheirs = isOnlyFrom(database, { sha256, origin });
+  const isMissing = isTheirs || isAbsent(database, sha256);
   // Damaged bytes were here: nobody's word makes them absent.
   if (!isMissing || isDamaged(database, sha256) || isReleased(database, sha256)) return;
   if (isRefusedBy(database, { sha256, origin: peer, name: peer })) return;
   insertAbsent(database, { sha256, peer, ...why });
+  if (!isTheirs) return;
   const word = { reason: asWithheld(why.reason), note: noteOf(peer, why.state), origin };
   withholdForPeer(database, { target: targetOf({ sha256 }), ...word }, now);
 }
