@@ -20,6 +20,8 @@ export interface Withholding {
   target: object;
   reason: string;
   covers: Set<string>;
+  /** Whether it came with that of a set. */
+  isOfSet?: boolean;
 }
 
 /** A record that was acknowledged: who reads this path gets a body with these members. */

@@ -1,11 +1,11 @@
+import { WITHHELD_REASONS } from '../../../shared/node/withheld.ts';
 import { codeOf, jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
+import type { Held, Model, Withholding } from '../model.ts';
 import type { World } from '../world.ts';
 import { noteWithholdings, targetOf } from './collection.ts';
 import type { StepKind } from './step.ts';
-
-const REASONS = ['personal_data', 'copyright', 'legal_order', 'owner'];
 
 /** Something that can be withheld: an object, a retrieval, a pack or a page capture. */
 function newTarget({ model }: World, dice: Dice): object | undefined {
@@ -45,14 +45,38 @@ async function noteParts(world: World, pack: string, reason: string): Promise<vo
   if (!parts) return;
   const known = new Set(model.withholdings.keys());
   await settle(world);
-  for (const { entry, target, reason: given } of model.withholdings.values()) {
+  for (const withholding of model.withholdings.values()) {
+    const { entry, target, reason: given } = withholding;
     if (known.has(entry)) continue;
+    withholding.isOfSet = true;
     const part = (target as { pack?: string }).pack ?? '';
     world.check(
       parts.has(part) && given === reason,
       `The withholding ${entry} came with that of the set ${pack}.`,
     );
   }
+}
+
+/** A file that a set has in parts is given up with them. */
+function noteReleased(model: Model, held: Held): void {
+  held.state = 'released';
+  for (const { files, parts } of model.sets)
+    for (const [path, content] of files) {
+      if (!content.equals(held.content)) continue;
+      for (const sha256 of parts.get(path) ?? []) {
+        const part = model.bytes.get(sha256);
+        if (part) part.state = 'released';
+      }
+    }
+}
+
+/** Requires that these are still in force. */
+function requireInForce({ model, check }: World, withholdings: readonly Withholding[], after: string): void {
+  const ended = withholdings.filter(({ entry }) => !model.withholdings.has(entry));
+  check(
+    ended.length === 0,
+    () => `After ${after}, ${JSON.stringify(ended.map(({ target }) => target))} is shown.`,
+  );
 }
 
 /** With the list of a set, what was withheld together is withheld by itself. */
@@ -77,7 +101,7 @@ export const withholdingSteps = {
       const { node, model } = world;
       const target = newTarget(world, dice);
       if (!target) return 'nothing to withhold';
-      const reason = dice.one(REASONS);
+      const reason = dice.one(WITHHELD_REASONS);
       world.attempt = () => settle(world);
       const answer = await node.asOwner('POST', '/manage/withheld', { json: { ...target, reason } });
       if (['released', 'unknown_target'].includes(codeOf(answer) ?? ''))
@@ -85,9 +109,18 @@ export const withholdingSteps = {
       world.require(answer, 200, 201);
       const { ledger_entry: entry } = jsonOf<{ ledger_entry: number }>(answer);
       // Another reason replaces the first.
-      for (const [known, { target: earlier }] of model.withholdings)
-        if (known !== entry && sameTarget(earlier, target)) model.withholdings.delete(known);
       const covers = await coveredBy(node, entry);
+      for (const [known, earlier] of model.withholdings) {
+        if (known === entry || !sameTarget(earlier.target, target)) continue;
+        model.withholdings.delete(known);
+        const uncovered = [...earlier.covers].filter(
+          (sha256) => !covers.has(sha256) && model.bytes.get(sha256)?.state !== 'released',
+        );
+        world.check(
+          uncovered.length === 0,
+          `With another reason, ${uncovered.join()} is no longer withheld.`,
+        );
+      }
       const named = (target as { sha256?: string }).sha256;
       if (named) world.check(covers.has(named), `The withholding ${entry} does not cover ${named}.`);
       const pack = model.packs.find(({ id }) => id === (target as { pack?: string }).pack);
@@ -111,8 +144,27 @@ export const withholdingSteps = {
       world.attempt = () => settle(world);
       require(await node.asOwner('DELETE', '/manage/withheld', { json: targetOf(target) }), 200);
       model.withholdings.delete(entry);
-      if (isSet(world, target)) await settle(world);
+      if (!isSet(world, target)) return JSON.stringify(target);
+      const own = [...model.withholdings.values()].filter(({ isOfSet }) => !isOfSet);
+      await settle(world);
+      requireInForce(world, own, `the set ${JSON.stringify(target)} was shown`);
       return JSON.stringify(target);
+    },
+  },
+  showUnwithheld: {
+    weight: 2,
+    isPlain: true,
+    can: ({ model }) => model.sets.length > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const target = { pack: dice.one(model.sets).id };
+      const before = [...model.withholdings.values()];
+      if (before.some((withholding) => sameTarget(withholding.target, target))) return 'it is withheld';
+      world.attempt = () => settle(world);
+      require(await node.asOwner('DELETE', '/manage/withheld', { json: target }), 404);
+      await settle(world);
+      requireInForce(world, before, `the set ${target.pack} was not shown`);
+      return target.pack;
     },
   },
   release: {
@@ -130,12 +182,12 @@ export const withholdingSteps = {
             '"released":{',
           )
         )
-          held.state = 'released';
+          noteReleased(model, held);
       };
       require(await node.asOwner('GET', `/manage/released/preview?sha256=${sha256}`), 200);
-      const json = { sha256, reason: dice.one(REASONS), note: 'Asked for.' };
+      const json = { sha256, reason: dice.one(WITHHELD_REASONS), note: 'Asked for.' };
       require(await node.asOwner('POST', '/manage/released', { json }), 200, 201);
-      held.state = 'released';
+      noteReleased(model, held);
       await noteWithheldApart(world, sha256);
       return sha256;
     },
