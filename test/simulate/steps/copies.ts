@@ -60,6 +60,8 @@ export async function addCopy(world: World, copy: CopyOfArchive): Promise<void> 
   model.copies.push({ ...copy, id: jsonOf<{ id: string }>(answer).id });
 }
 
+const STAY = { offload_after_days: null };
+
 export const copySteps = {
   addCopy: {
     weight: 6,
@@ -163,10 +165,15 @@ export const copySteps = {
       const { node, require, model } = world;
       const copy = dice.one(model.copies.filter(isSynced));
       await check(world, copy);
+      // Objects would leave after any later check, also while a copy is being lost.
+      world.attempt = async () => {
+        require(await world.node.asOwner('PATCH', '/manage/settings', { json: STAY }), 200);
+        require(await world.node.asOwner('POST', '/manage/offload?wait=true'), 200);
+      };
       require(await node.asOwner('PATCH', '/manage/settings', { json: { offload_after_days: 0 } }), 200);
       const answer = await node.asOwner('POST', '/manage/offload?wait=true');
       require(answer, 200);
-      require(await node.asOwner('PATCH', '/manage/settings', { json: { offload_after_days: null } }), 200);
+      require(await node.asOwner('PATCH', '/manage/settings', { json: STAY }), 200);
       return answer.body.toString();
     },
   },
