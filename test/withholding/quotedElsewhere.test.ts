@@ -4,7 +4,7 @@ import { forkChild, type StartChild } from '../../server/runtime/child.ts';
 import { AlertingNode } from '../alerts/support.ts';
 import { closeReceivers, WebhookReceiver } from '../alerts/webhookReceiver.ts';
 import { handIn } from '../collection/handedIn/support.ts';
-import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { openCollectingNode } from '../collection/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { Dice } from '../simulate/dice.ts';
 import { markersInFolder, newMarker } from '../simulate/markers.ts';
@@ -211,8 +211,17 @@ const NEXT: Readonly<Record<string, string>> = {
   'cannot be read': '',
 };
 
-/** Watches a page with a link, whose next version says less of it. Returns the two versions. */
-async function linkedLess(web: ScriptedWeb, node: CollectingNode, marker: string, next: string) {
+async function linking() {
+  return {
+    web: await ScriptedWeb.open(),
+    node: await openCollectingNode({}, DERIVING),
+    marker: newMarker(dice),
+  };
+}
+
+/** Watches a page with a link, whose next version says less of it. Returns the digest of the first. */
+async function linkedLess(next: string) {
+  const { web, node, marker } = await linking();
   const first = titled('Links', `<a href="/found">To ${marker}</a>`);
   const second =
     next === '' ? page('%PDF-1.4', { headers: { 'content-type': 'application/pdf' } }) : page(next, HTML);
@@ -230,18 +239,13 @@ async function linkedLess(web: ScriptedWeb, node: CollectingNode, marker: string
     await node.node.sendJson('POST', '/manage/found/approve', { ids: [sourceIdOf(web.url('/found'))] });
     await eventually(async () => expect(await node.read('/manage/sources')).toMatchObject({ total: 2 }));
   };
-  return { sha256: sha256Of(first), id, readNext, approve };
+  return { node, marker, sha256: sha256Of(first), readNext, approve };
 }
 
 test.each(Object.entries(NEXT))(
   'the text of a link of a withheld version names no source, if the next one %s',
   async (_how, next) => {
-    const [web, node, marker] = [
-      await ScriptedWeb.open(),
-      await openCollectingNode({}, DERIVING),
-      newMarker(dice),
-    ];
-    const { sha256, readNext, approve } = await linkedLess(web, node, marker, next);
+    const { sha256, readNext, approve, node, marker } = await linkedLess(next);
     await withhold(node.node, { sha256 });
     await readNext();
     await approve();
@@ -252,12 +256,7 @@ test.each(Object.entries(NEXT))(
 test.each(Object.entries(NEXT))(
   'the text of a link of a released version is overwritten, if the next one %s',
   async (_how, next) => {
-    const [web, node, marker] = [
-      await ScriptedWeb.open(),
-      await openCollectingNode({}, DERIVING),
-      newMarker(dice),
-    ];
-    const { sha256, readNext, approve } = await linkedLess(web, node, marker, next);
+    const { sha256, readNext, approve, node, marker } = await linkedLess(next);
     await readNext();
     await release(node.node, sha256);
     await isClean(node.node);
@@ -268,11 +267,7 @@ test.each(Object.entries(NEXT))(
 );
 
 test('the text of a link of a released version is overwritten, if another link was refused before', async () => {
-  const [web, node, marker] = [
-    await ScriptedWeb.open(),
-    await openCollectingNode({}, DERIVING),
-    newMarker(dice),
-  ];
+  const { web, node, marker } = await linking();
   const first = titled('Links', `<a href="/found">To ${marker}</a> <a href="/other">Other</a>`);
   web.script('/list', page(first, HTML), page(titled('Links', 'None.'), HTML));
   const { id } = await node.watch(web.url('/list'), { name: 'List', follow: FOLLOW });
