@@ -1,26 +1,55 @@
 import type { ProofCrypto } from '../../shared/proof/crypto/algorithms.ts';
 import { type EvidenceClaim, sha256 } from '../../shared/proof/evidence/evidence.ts';
-import { evidencePolicy } from '../../shared/proof/evidence/evidencePage.ts';
+import { evidencePolicy, WITHOUT_SCRIPT } from '../../shared/proof/evidence/evidencePage.ts';
 
 /** The digest of the style of this version. The build puts it here. */
 declare const STYLE_SHA256: string;
 
 /** The elements whose contents are verified by themselves, or replaced by the report. */
-const CONTENTS = new Set(['main', 'script', 'style', 'title']);
+const CONTENTS = new Set(['script', 'style', 'title']);
 
-/** What a document is made of: its elements with their attributes, its texts but for white space, its comments. */
-function shapeOf(node: Node): string {
-  if (node instanceof Text) return node.data.trim() === '' ? '' : 'text ';
-  if (!(node instanceof Element)) return node instanceof DocumentType ? `doctype ${node.name} ` : '? ';
-  const attributes = Array.from(node.attributes, ({ name, value }) => ` ${name}=${value}`).join('');
-  const isSkipped = CONTENTS.has(node.localName);
-  return `${node.localName}${attributes} (${isSkipped ? '' : Array.from(node.childNodes, shapeOf).join('')}) `;
+/** An element with its attributes and what is in it, a text, or the name of another node. */
+type Shape = string | [name: string, attributes: Record<string, string>, ...children: Shape[]];
+
+/**
+ * What a document is made of. White space between elements does not count. It is compared as JSON, so that no value of an
+ * attribute looks like an element.
+ */
+function shapesIn(parent: Node): Shape[] {
+  return Array.from(parent.childNodes)
+    .filter((node) => !(node instanceof Text && node.data.trim() === ''))
+    .map((node) => {
+      if (node instanceof Text) return node.data;
+      if (!(node instanceof Element)) return `${node.nodeName} ${node.nodeType}`;
+      const attributes = Array.from(node.attributes, ({ name, value }) => [name, value] as const);
+      const children = CONTENTS.has(node.localName) ? [] : shapesIn(node);
+      return [node.localName, Object.fromEntries(attributes), ...children];
+    });
 }
 
-const writtenShape = (policy: string) =>
-  `doctype html html lang=en (head (meta charset=utf-8 () meta name=viewport content=width=device-width, initial-scale=1 () \
-meta http-equiv=Content-Security-Policy content=${policy} () title () style () ) \
-body (main () script type=application/json id=evidence () script () ) ) `;
+const writtenShapes = (policy: string): Shape[] => [
+  `html ${Node.DOCUMENT_TYPE_NODE}`,
+  [
+    'html',
+    { lang: 'en' },
+    [
+      'head',
+      {},
+      ['meta', { charset: 'utf-8' }],
+      ['meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }],
+      ['meta', { 'http-equiv': 'Content-Security-Policy', content: policy }],
+      ['title', {}],
+      ['style', {}],
+    ],
+    [
+      'body',
+      {},
+      ['main', {}, ['p', {}, WITHOUT_SCRIPT]],
+      ['script', { type: 'application/json', id: 'evidence' }],
+      ['script', {}],
+    ],
+  ],
+];
 
 /**
  * Says if something else is in the document than Strongroom writes: text beside the report, a style that hides some of it, a
@@ -30,9 +59,9 @@ body (main () script type=application/json id=evidence () script () ) ) `;
  * @param script the text of the script that runs
  */
 export function checkOwnPage(page: Document, script: string, crypto: ProofCrypto): EvidenceClaim[] {
-  const shape = Array.from(page.childNodes, shapeOf).join('');
-  const style = page.querySelector('style');
-  const isOwn = shape === writtenShape(evidencePolicy(script, crypto)) && isOwnStyle(style, crypto);
+  const written = writtenShapes(evidencePolicy(script, crypto));
+  const isSame = JSON.stringify(shapesIn(page)) === JSON.stringify(written);
+  const isOwn = isSame && isOwnStyle(page.querySelector('style'), crypto);
   if (isOwn) return [];
   return [
     {
@@ -52,14 +81,20 @@ function isOwnStyle(style: Element | null, crypto: ProofCrypto): boolean {
 }
 
 /**
- * Makes a page with nothing but the report and the scripts: a body can also have a root that no script sees. Returns the
- * element for the report.
+ * Makes a page with nothing but the report, the own style and the scripts: a body can also have a root that no script sees, and
+ * an attribute can show a picture. Returns the element for the report.
  */
 export function emptyPage(page: Document, script: Element | null, crypto: ProofCrypto): HTMLElement {
   const [body, main] = [page.createElement('body'), page.createElement('main')];
   // A page that is saved from the browser keeps its data.
   body.append(main, ...page.querySelectorAll('script#evidence'), ...(script ? [script] : []));
   page.body = body;
-  for (const each of page.querySelectorAll('style, link')) if (!isOwnStyle(each, crypto)) each.remove();
+  const style = Array.from(page.querySelectorAll('style')).find((each) => isOwnStyle(each, crypto));
+  const own = page.createElement('style');
+  own.textContent = style?.textContent ?? '';
+  page.head.replaceChildren(...page.querySelectorAll('head > meta, head > title'), own);
+  for (const each of [page.documentElement, page.head, ...page.querySelectorAll('title')])
+    for (const { name } of Array.from(each.attributes)) each.removeAttribute(name);
+  page.documentElement.lang = 'en';
   return main;
 }

@@ -18,6 +18,7 @@ import { linesOf } from '../../shared/proof/ledger/fileList.ts';
 import { type ClaimState, decide, type Verdict } from '../../shared/proof/verdict.ts';
 import { aboutWords } from '../../shared/proof/words.ts';
 import { countOf, formatCount } from '../../shared/values/counts.ts';
+import { inQuotes } from '../../shared/values/quotes.ts';
 
 const WORDS: Record<ClaimState, string> = {
   holds: 'Holds',
@@ -367,11 +368,11 @@ function everything(evidence: Evidence): HTMLElement {
       ? block('The keys of the witnesses of the seal', sealed.witnesses.join('\n'))
       : []),
     ...(sealed?.timestamps ?? []).flatMap(({ authority, reply }) =>
-      block(`The timestamp of ${authority} over the seal (base64)`, reply),
+      block(`The timestamp of ${inQuotes(authority)} over the seal (base64)`, reply),
     ),
     ...(retrieval ? block('The retrieval', retrieval.retrieval) : []),
     ...evidence.timestamps.flatMap(({ authority, reply }) =>
-      block(`The timestamp of ${authority} (base64)`, reply),
+      block(`The timestamp of ${inQuotes(authority)} (base64)`, reply),
     ),
   );
 }

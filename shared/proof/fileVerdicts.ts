@@ -1,5 +1,6 @@
 import { instantOf } from '../values/clock.ts';
 import { countOf } from '../values/counts.ts';
+import { inQuotes } from '../values/quotes.ts';
 import type { About } from './about.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
 import { judge, requireThat } from './evidence/evidence.ts';
@@ -73,6 +74,6 @@ export function provenTimestamp(
   const what = head ? countOf(head.size, 'entry', 'entries') : 'no checkpoint';
   const detail =
     found &&
-    `${shownPath(against)} existed before ${instantOf(found.at)} (${what}), according to ${found.signer}; check its certificate with openssl ts -verify -CAfile`;
+    `${shownPath(against)} existed before ${instantOf(found.at)} (${what}), according to ${inQuotes(found.signer)}; check its certificate with openssl ts -verify -CAfile`;
   return provenFile('timestamp', [text, signature, ...place], { detail });
 }

@@ -189,7 +189,7 @@ test('one timestamp is not two, whatever the authority is called', async ({ skip
   const same = stamped(['https://one.example', replies[0]], ['https://two.example', replies[0]]);
   expect([same.verdict, same.why]).toEqual([
     'altered',
-    expect.stringContaining('It is the same as the timestamp of https://one.example.'),
+    expect.stringContaining('It is the same as the timestamp of “https://one.example”.'),
   ]);
 });
 
@@ -276,12 +276,14 @@ interface Stated {
   agreement?: string;
   /** Who signs the request. */
   by?: NodeKey;
+  /** What the peer signs that it got. */
+  got?: { sha256: string; text: unknown };
 }
 
 /** What a peer signed of an event, as the owner records it. */
 function statedBy(
   owner: SigningOwner,
-  { peer, called = peer.name, nonce = 'n1', agreement, by }: Stated,
+  { peer, called = peer.name, nonce = 'n1', agreement, by, got = { sha256: DIGEST, text: null } }: Stated,
 ): ProvenEntry {
   const { verifierKey: from } = owner.key;
   const asked = { url: 'https://page.example/', requested_at: MADE_AT, nonce };
@@ -298,7 +300,7 @@ function statedBy(
       by: peer.verifierKey,
       fetched_at: MADE_AT,
       error: null,
-      sha256: DIGEST,
+      ...got,
     }),
   );
   const record = canonicalText({
@@ -331,9 +333,21 @@ test('a peer is another node, counts once, and is called as in its key', () => {
     id: 'seen_by',
     state: 'holds',
     name: 'peer.example signed that it got the same bytes from the same address.',
-    detail: expect.stringContaining('The node calls it "The National Library".'),
+    detail: expect.stringContaining('The node calls it “The National Library”.'),
   });
+  // Which text the node got, the peer does not know.
+  const sha256 = sha256Of('Other bytes');
+  const got = { sha256, text: { sha256, blocks: 1 } };
+  for (const agreement of ['same_text', 'differs'])
+    expect(seenBy(() => ({ peer, agreement, got })).claims).toContainEqual(
+      expect.objectContaining({
+        state: 'holds',
+        name: 'peer.example signed that it got other bytes from the same address.',
+      }),
+    );
   const forged: [why: string, ...all: ((owner: SigningOwner) => Stated)[]][] = [
+    ['got no text', () => ({ peer, agreement: 'same_text', got: { sha256, text: null } })],
+    ['something else than the node says', () => ({ peer, agreement: 'same_text' })],
     ['that of the node itself', ({ key }) => ({ peer: key })],
     ['that of the node itself', () => ({ peer: keyOf('another.example', 7) })],
     ['signed twice', () => ({ peer }), () => ({ peer, nonce: 'n2' })],

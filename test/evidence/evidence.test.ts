@@ -75,7 +75,7 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
   for (const crypto of [nodeCrypto, browserCrypto]) {
     const claims = checkEvidence(evidence, crypto);
     expect(claims.filter(({ state }) => state === 'fails')).toEqual([]);
-    expect(claims.filter(({ name }) => name.startsWith('The file b.txt'))).toMatchObject([
+    expect(claims.filter(({ name }) => name.startsWith('The file “b.txt”'))).toMatchObject([
       { state: 'claimed' },
     ]);
   }
@@ -95,7 +95,7 @@ test('carries bytes up to 10 MB in all, the rest by digest, and nothing of the r
   );
   expect(await verify(file)).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('The bytes or the digest of c.txt were altered.') as string,
+    stdout: expect.stringContaining('The bytes or the digest of “c.txt” were altered.') as string,
   });
 });
 
@@ -315,7 +315,7 @@ test('the evidence of a revealed finding proves when it was sealed, and there is
   expect(checkEvidence(evidence, browserCrypto).filter(({ state }) => state === 'fails')).toEqual([]);
   const ofSeal = [
     ['holds', 'The entry 2 is in that ledger of 2 entries.'],
-    ['holds', `The timestamp of ${authority.url} covers a checkpoint with this seal.`],
+    ['holds', `The timestamp of “${authority.url}” covers a checkpoint with this seal.`],
     ['claimed', 'The seal existed before '],
     ['claimed', 'The time of the seal is right.'],
   ] as const;

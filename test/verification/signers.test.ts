@@ -138,7 +138,7 @@ test('of a timestamp, only a checkpoint has entries, and the parts of a name are
   await writeFile(join(folder, 'stamped/x.tsr'), await authority.stamp(query));
   const { code, stdout } = await verify('stamped/x.tsr');
   expect(code).toBe(0);
-  expect(stdout).toMatch(/x\.txt existed before \S+Z \(no checkpoint\), according to CN=Authority, O=/);
+  expect(stdout).toMatch(/x\.txt existed before \S+Z \(no checkpoint\), according to “CN=Authority, O=/);
 });
 
 function bodyOf(note: string): string {

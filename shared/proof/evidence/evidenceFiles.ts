@@ -2,6 +2,7 @@ import { filePathFault } from '../../archive/filePath.ts';
 import { SET_FILE, setFaults, setTextOf } from '../../archive/setManifest.ts';
 import { countOf } from '../../values/counts.ts';
 import { isDigest } from '../../values/digestPattern.ts';
+import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { fromBase64 } from '../crypto/bytes.ts';
 import { ifValid } from '../ledger/signedNote.ts';
@@ -32,7 +33,7 @@ export function checkFiles(evidence: Evidence, crypto: ProofCrypto): EvidenceCla
     ...missing.map(
       ({ name }): EvidenceClaim => ({
         id: 'file',
-        name: `The file ${name} is in this evidence.`,
+        name: `The file ${inQuotes(name)} is in this evidence.`,
         state: 'fails',
         detail: 'The record lists it, but it was removed.',
       }),
@@ -93,12 +94,12 @@ function checkFile(
   if (bytes !== file.bytes || media_type !== file.media_type)
     return {
       id: 'file',
-      name: `The file ${name} is as the record says.`,
+      name: `The file ${inQuotes(name)} is as the record says.`,
       state: 'fails',
       detail: 'The record names another size or another type.',
     };
   if (content === null) {
-    const claim = `The file ${name} has the digest ${digest}.`;
+    const claim = `The file ${inQuotes(name)} has the digest ${digest}.`;
     if (expected !== digest)
       return { id: 'file', name: claim, state: 'fails', detail: 'The record names another digest.' };
     return stated(
@@ -106,13 +107,18 @@ function checkFile(
       'Its bytes are not in this file. Whoever has them can compare their SHA-256 with the record.',
     );
   }
-  return judge('file', `The bytes of ${name} match the record.`, `Their SHA-256 is ${expected}.`, () => {
-    const bytes = fromBase64(content);
-    requireThat(
-      sha256(bytes, crypto) === expected && digest === expected && bytes.length === file.bytes,
-      `The bytes or the digest of ${name} were altered.`,
-    );
-  });
+  return judge(
+    'file',
+    `The bytes of ${inQuotes(name)} match the record.`,
+    `Their SHA-256 is ${expected}.`,
+    () => {
+      const bytes = fromBase64(content);
+      requireThat(
+        sha256(bytes, crypto) === expected && digest === expected && bytes.length === file.bytes,
+        `The bytes or the digest of ${inQuotes(name)} were altered.`,
+      );
+    },
+  );
 }
 
 /** The files of a set, as its checked manifest lists them. */

@@ -30,6 +30,10 @@ export function evidencePolicy(script: string, crypto: ProofCrypto): string {
   return `default-src 'none'; script-src 'sha256-${hash}'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
 }
 
+/** What the page shows until its script replaces it. */
+export const WITHOUT_SCRIPT =
+  'Your browser checks this file with the script in it. Allow scripts, and open it again.';
+
 /** What stands before the style, the script, and the end. */
 const STYLE = '<style>\n';
 const SCRIPT = '</script>\n<script>';
@@ -58,7 +62,7 @@ export function* evidenceHtml(
 ${STYLE}${style}</style>
 </head>
 <body>
-<main><p>Your browser checks this file with the script in it. Allow scripts, and open it again.</p></main>
+<main><p>${WITHOUT_SCRIPT}</p></main>
 <script type="application/json" id="evidence">`;
   // “<” is written as an escape, so that no text in the data can end the element.
   for (const piece of jsonOf(evidence)) yield piece.replaceAll('<', '\\u003c');

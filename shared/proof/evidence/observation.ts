@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf, utf8 } from '../crypto/bytes.ts';
 import { countLines, noteBody, ProofError, rawKeyOf, signatureState } from '../ledger/signedNote.ts';
@@ -106,10 +107,11 @@ function fromIn(request: string): string {
   return String(readObservation(request, REQUEST_HEADER).from);
 }
 
+/** What the statement of the peer proves for each agreement. The node alone compares the texts. */
 const SAW: Readonly<Record<string, string>> = {
   same_bytes: 'the same bytes',
-  same_text: 'other bytes with the same text',
-  differs: 'something else',
+  same_text: 'other bytes',
+  differs: 'other bytes',
   unreachable: 'nothing',
 };
 
@@ -159,6 +161,7 @@ export function checkSeenBy(
         (agreement === 'unreachable') === (got === null),
       'The peer signed something else than the node says.',
     );
+    requireThat(agreement !== 'same_text' || Boolean(statement.text), 'The peer signed that it got no text.');
     const apart = Date.parse(String(statement.fetched_at)) - Date.parse(event.observed_at);
     requireThat(
       Math.abs(apart) <= OBSERVATION_WINDOW_MS,
@@ -176,7 +179,7 @@ export function checkSeenBy(
   const { agreement, called, key, at, from } = found;
   // What the node calls the peer, no peer has signed.
   const [name = ''] = key.split('+', 1);
-  const alias = called === name ? '' : ` The node calls it ${JSON.stringify(called)}.`;
+  const alias = called === name ? '' : ` The node calls it ${inQuotes(called)}.`;
   return [
     ...(from === ownKey
       ? []

@@ -1,3 +1,4 @@
+import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { fromBase64, isSameBytes, toBase64, utf8 } from '../crypto/bytes.ts';
 import {
@@ -203,7 +204,7 @@ function checkTimestamp(
   let found: VerifiedTimestamp | undefined;
   const intact = judge(
     'timestamp',
-    `The timestamp of ${authority} covers a checkpoint with this ${of}.`,
+    `The timestamp of ${inQuotes(authority)} covers a checkpoint with this ${of}.`,
     'Its imprint is the SHA-256 of the checkpoint, and its signature matches the certificate that it contains. Only the node states from where it is.',
     () => {
       requireThat(bodies.has(text) && text !== '', 'It covers a checkpoint that is not in this file.');
@@ -211,14 +212,14 @@ function checkTimestamp(
       const id = `${verified.certificate} ${verified.serial}`;
       const other = seen.get(id);
       // Shown under two names, one timestamp would be taken for those of two authorities.
-      requireThat(other === undefined, `It is the same as the timestamp of ${other}.`);
+      requireThat(other === undefined, `It is the same as the timestamp of ${inQuotes(other ?? '')}.`);
       seen.set(id, authority);
       found = verified;
     },
   );
   if (!found) return [intact];
   const { at, signer, issuer } = found;
-  const detail = `The authority ${signer} states this by its own clock. Its certificate names ${issuer} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
+  const detail = `The authority ${inQuotes(signer)} states this by its own clock. Its certificate names ${inQuotes(issuer)} as the issuer. Check the certificate with openssl ts -verify -CAfile.`;
   return [intact, stated(`The ${of} existed before ${new Date(at).toISOString()}.`, detail)];
 }
 

@@ -5,7 +5,7 @@ import { charsetInHtml } from '../../values/htmlCharset.ts';
 
 /*
  * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. White space does not
- * count, since tags may or may not stand for it.
+ * count, since tags may or may not stand for it. Only in a table it does, because two cells are not one number.
  */
 
 /** A text that was read from bytes, with the range of the quoted words in it (UTF-16 units). */
@@ -27,8 +27,9 @@ export function seePassage(
   const kind = kindOf(bytes, mediaType);
   if (kind === 'other' || bytes.length > MAX_SEEN_BYTES) return 'unreadable';
   const source = decode(bytes, mediaType);
+  const isTable = kind === 'table';
   for (const [text, words] of readings(source, kind, passage.exact)) {
-    const seen = find(text, { ...passage, exact: words });
+    const seen = find(text, { ...passage, exact: words }, isTable);
     if (seen) return { text, ...seen };
   }
   return 'absent';
@@ -47,19 +48,28 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   return /<(!doctype|html|head|body)\b/i.test(beginning) ? 'markup' : 'text';
 }
 
+/** Stands before each item of a list in a reading of markup. */
+const ITEM = '•';
+
 /** The ways in which a text and the quoted words are read, the strictest first. */
 function* readings(source: string, kind: Kind, words: string): Generator<[text: string, words: string]> {
   if (kind === 'markup') {
-    // The node's text marks items of lists.
-    const unmarked = words.replace(/^\s*(?:-|\d+\.)\s+/gm, '');
+    // The node's text marks the items of lists. Where none is, the same signs are a minus or a number.
+    const marked = words.replace(/^\s*(?:-|\d+\.)\s+/gm, `\n${ITEM} `);
     for (const hidden of [HIDDEN, CODE]) {
-      const text = textOfMarkup(source, hidden);
-      yield [text, words];
-      yield [text, unmarked];
+      yield [textOfMarkup(source, hidden, ''), words];
+      if (marked !== words) yield [textOfMarkup(source, hidden, `${ITEM} `), marked];
     }
   }
   yield [source, words];
-  if (kind === 'table') yield [source.replace(/[",;|\t]/g, ' '), words.replace(/[",;|\t]/g, ' ')];
+  if (kind === 'table') for (const delimiter of ',;\t|') yield [cellsOf(source, delimiter), words];
+}
+
+/** Returns the text of CSV (RFC 4180) with a tab between cells, as the node's text has it. */
+function cellsOf(csv: string, delimiter: string): string {
+  const between = `[${delimiter}\r\n]`;
+  const cellOrDelimiter = new RegExp(`(?<=^|${between})"((?:[^"]|"")*)"(?=${between}|$)|[${delimiter}]`, 'g');
+  return csv.replace(cellOrDelimiter, (_, cell?: string) => cell?.replaceAll('""', '"') ?? '\t');
 }
 
 const CODE = new Set(['script', 'style']);
@@ -70,8 +80,12 @@ const INLINE = new Set(
   ),
 );
 
-/** Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep. */
-function textOfMarkup(source: string, hidden: ReadonlySet<string>): string {
+/**
+ * Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep.
+ *
+ * @param item what stands before each item of a list
+ */
+function textOfMarkup(source: string, hidden: ReadonlySet<string>, item: string): string {
   let text = '';
   let name = '';
   let attribute = '';
@@ -89,6 +103,7 @@ function textOfMarkup(source: string, hidden: ReadonlySet<string>): string {
       onopentagname(start, end) {
         name = source.slice(start, end).toLowerCase();
         if (!INLINE.has(name)) put('\n');
+        if (name === 'li') put(item);
       },
       onopentagend() {
         if (depth === 0 && hidden.has(name)) closed = name;
@@ -125,15 +140,17 @@ function textOfMarkup(source: string, hidden: ReadonlySet<string>): string {
 function find(
   text: string,
   { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
+  hasSpaces: boolean,
 ): { start: number; end: number } | undefined {
+  const compared = (part: string) => (hasSpaces ? part : part.replaceAll(' ', ''));
   const { text: normal, starts, ends } = normalTextOf(text, true);
   const [words, before, after] = [exact, prefix, suffix].map((part) =>
-    normalTextOf(part, true).text.replaceAll(' ', ''),
+    compared(normalTextOf(part, true).text),
   ) as [string, string, string];
   if (words === '') return undefined;
   const places: number[] = [];
-  for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') places.push(at);
-  const all = normal.replaceAll(' ', '');
+  for (let at = 0; at < normal.length; at += 1) if (hasSpaces || normal[at] !== ' ') places.push(at);
+  const all = compared(normal);
   let best: { at: number; context: number } | undefined;
   for (
     let at = all.indexOf(words), seen = 0;

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '41f800174abba60282d96c853bbabb567df6fd43412ba4e0a552e2819d62a623',
+    script: '3b9bc2e10101fd40bf6844bc9682ba6e93f9b777de04abf1d7ff08bbd33267b9',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];

@@ -54,6 +54,9 @@ export function otherPagesOf(html: string): Record<string, string> {
     'data twice': html.replace('<body>', () => `<body>${data}`),
     'a hidden report': beforeEnd('<main><h1>Another story</h1></main>').replace('<main>', '<main hidden>'),
     'an attribute': html.replace('<body>', '<body title="Another story">'),
+    'a picture behind the root': html.replace('<html ', '<html style="background: url(data:,)" '),
+    'a value that reads like elements': html.replace('scale=1">', 'scale=1 () main () &quot;},[&quot;p">'),
+    'another text until the script runs': html.replace('<main><p>Your', '<main><p>Intact. Your'),
   };
 }
 
@@ -159,12 +162,12 @@ export function changesOf(): Change[] {
     ],
     [
       'newer version',
-      'The bytes or the digest of after were altered.',
+      'The bytes or the digest of “after” were altered.',
       (e) => ((e.files[0] as Evidence['files'][0]).content = changed(e.files[0]?.content ?? '', 4)),
     ],
     [
       'older version',
-      'The bytes or the digest of before were altered.',
+      'The bytes or the digest of “before” were altered.',
       (e) => ((e.files[1] as Evidence['files'][0]).content = changed(e.files[1]?.content ?? '', 4)),
     ],
     [
