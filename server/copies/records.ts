@@ -101,6 +101,7 @@ const STATE_KINDS = [
   'event_noise',
   'case',
   'object_absent',
+  'joined_file',
   'timestamp',
   'cosignature',
   'witnessed_log',

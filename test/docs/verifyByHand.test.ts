@@ -184,7 +184,7 @@ test('openssl alone confirms a timestamp, and refuses another text', async ({ sk
   const files = ['kept.tsr', 'kept.txt'].map((name) => join(cwd, name)) as [string, string];
   const own = await runCommand(['verify', files[0]]);
   expect(own.stdout).toMatch(
-    /^intact .*kept\.txt existed before \S+Z \(1 entry\), according to CN=Authority/,
+    /^intact .*kept\.txt existed before \S+Z \(1 entry\), according to “CN=Authority/,
   );
   await writeFile(files[1], (await readFile(files[1], 'utf8')).replace('\n1\n', '\n2\n'));
   await expect(run('sh', ['-ec', commands.split('\n')[2] ?? ''], { cwd, env })).rejects.toThrow(

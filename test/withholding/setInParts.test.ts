@@ -87,7 +87,8 @@ test('a file that is only there in parts is withheld by its digest, also if it c
   expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
 });
 
-test('a file that is withheld is not shown in a set that comes later, nor while that is published', async () => {
+/** A node that could only publish two pieces of a file that is withheld, and the draft. */
+async function publishedHalf() {
   const { node: first } = await withFile({ whole: false });
   await withhold(first, { sha256: DIGEST });
   await first.close();
@@ -100,12 +101,42 @@ test('a file that is withheld is not shown in a set that comes later, nor while 
   await truncate(kept, 17_000);
   const published = [LARGE.subarray(0, 8_000), LARGE.subarray(8_000, 16_000)].map(sha256Of);
   expect((await publish(node, id)).status).toBe(422);
-  for (const part of published) expect((await node.fetch(`/api/blobs/${part}`)).status).toBe(451);
+  return { node, id, kept, published };
+}
+
+async function statusesOf(node: TestNode, digests: readonly string[]): Promise<number[]> {
+  return Promise.all(digests.map(async (sha256) => (await node.fetch(`/api/blobs/${sha256}`)).status));
+}
+
+test('a file that is withheld is not shown in a set that comes later, nor while that is published', async () => {
+  const { node, id, kept, published } = await publishedHalf();
+  expect(await statusesOf(node, published)).toEqual([451, 451]);
   await writeFile(kept, LARGE);
   const { id: set } = (await (await publish(node, id)).json()) as Pack;
   const parts = await partsOf(node, set);
   expect(parts.slice(0, 2)).toEqual(published);
   expect(await gets(node, set, parts)).toEqual([451, 404, 451, 451, 451, 451]);
+});
+
+test('the pieces of a set that was never published whole stay withheld in an imported archive', async () => {
+  const { node, published } = await publishedHalf();
+  expect(await statusesOf(await exportedAndImported(node), published)).toEqual([451, 451]);
+});
+
+test('the parts of a withheld file stay withheld in an archive to which they come before the list of their set', async () => {
+  const { node, parts } = await withFile();
+  await withhold(node, { sha256: DIGEST });
+  const dump = join(await temporaryFolder(), 'dump.jsonl');
+  await writeFile(dump, await (await node.fetch('/api/dump.jsonl')).text());
+  const data = join(await temporaryFolder(), 'data');
+  expect(await runHere(['import', dump, '--data', data])).toMatchObject({ code: 0 });
+  const again = await openTestNode({ dataFolder: data });
+  // A dump has no bytes. They come one by one.
+  for (const part of parts) {
+    const bytes = await (await node.fetchAsOwner(`/api/blobs/${part}`)).arrayBuffer();
+    await uploadNewPack(again, { title: part }, { 'piece.bin': new Uint8Array(bytes) });
+  }
+  expect(await statusesOf(again, parts)).toEqual([451, 451, 451]);
 });
 
 test('an archive that was exported and imported withholds the same', async () => {

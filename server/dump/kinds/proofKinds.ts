@@ -210,6 +210,16 @@ const objectAbsent = kind({
 });
 
 /**
+ * No entry of this ledger covers it: of which parts a file consists, which are withheld together. The list of the set may not
+ * be here, and a set that was never published has none.
+ */
+const joinedFile = kind({
+  schema: line('joined_file', { sha256: digestSchema, part: digestSchema }),
+  rows: { from: 'joined_files', order: 'sha256, part' },
+  order: ({ sha256, part }) => `${sha256} ${part}`,
+});
+
+/**
  * What visitors may not read, and what was given up. After everything that can be withheld. Only the records are restored
  * here: `replayWithholdings` does what they say, in the order of the ledger.
  */
@@ -218,6 +228,7 @@ export const WITHHOLDING_KINDS: Readonly<Record<string, DumpKind>> = {
   object_shown: objectShown,
   object_released: objectReleased,
   object_absent: objectAbsent,
+  joined_file: joinedFile,
 };
 
 const keyChange = recorded({

@@ -19,7 +19,7 @@ import {
   selectValue,
   selectValues,
 } from '../engine/queries.ts';
-import { cover, coverHandIn, coverPage } from './covered.ts';
+import { cover, coverHandIn, coverJoined, coverPage } from './covered.ts';
 
 export type WithholdingRow = RecordedWithholding & { ledger_entry: number };
 
@@ -188,11 +188,14 @@ export function* replayWithholdings(database: WriteDatabase): Generator<void, vo
     const changes = changesAfter(database, { after, limit: REPLAYED_AT_ONCE });
     for (const { entry, kind } of changes) replay(database, entry, kind);
     const last = changes.at(-1);
-    if (!last) return;
+    // Sets may have become known after the withholdings. The order of the two makes no difference.
+    if (!last) return coverJoined(database, allJoined(database) ?? '[]');
     after = last.entry;
     yield;
   }
 }
+
+const allJoined = selectValue<string>('SELECT json_group_array(json_array(sha256, part)) FROM joined_files');
 
 function replay(database: WriteDatabase, entry: number, kind: Change): void {
   if (kind === 'page') return coverPage(database, entry);
