@@ -19,7 +19,7 @@ import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   inserts,
   page,
   selectAll,
@@ -237,7 +237,7 @@ const UNREADABLE = `sealed_findings s WHERE ${NOT_REVEALED}
   AND NOT EXISTS (SELECT 1 FROM sealed_texts f WHERE f.ledger_entry = s.ledger_entry)`;
 
 /** Returns how many sealed findings have a record that cannot be read here. */
-export const countUnreadable = countOf(UNREADABLE);
+export const countUnreadable = countRows(UNREADABLE);
 
 const encryptedAfter = selectAll<SealedRow, [after: number, limit: number]>(`
   SELECT s.ledger_entry, s.id, s.encrypted FROM ${UNREADABLE} AND s.ledger_entry > ?

@@ -4,7 +4,7 @@ import {
   all,
   change,
   count,
-  countOf,
+  countRows,
   hasRow,
   inserts,
   one,
@@ -74,7 +74,7 @@ test('a declared query is a function of its values', () => {
   const ids = selectValues<number>('SELECT id FROM things ORDER BY id');
   expect(ids(database)).toEqual([1, 2, 3, 4, 5]);
   expect([...selectEach<Thing>('SELECT id, name FROM things WHERE id > 4')(database)]).toHaveLength(1);
-  expect(countOf<[size: number]>('things WHERE size = ?')(database, 1)).toBe(3);
+  expect(countRows<[size: number]>('things WHERE size = ?')(database, 1)).toBe(3);
   expect(hasRow<[id: number]>('SELECT 1 FROM things WHERE id = ?')(database, 9)).toBe(false);
 });
 

@@ -1,5 +1,6 @@
 import type { Comparison, TextPart } from '../../../shared/collection/diff.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
+import { countOf, formatCount } from '../../../shared/values/counts.ts';
 import type { Pair } from '../noise/ruleRun.ts';
 
 type OfKind<Kind extends Comparison['kind']> = Extract<Comparison, { kind: Kind }>;
@@ -54,7 +55,7 @@ function pageSummary({ from, to }: Pair<number>): string | null {
 
 function wordSummary({ summary, hunks }: Words): string | null {
   const { unit, added, removed } = summary;
-  if (unit === 'whole') return `rewritten: ${counted(removed)} → ${countOf(added, 'word')}`;
+  if (unit === 'whole') return `rewritten: ${formatCount(removed)} → ${countOf(added, 'word')}`;
   if (hunks.length === 0) return 'only the markup changed';
   if (added + removed === 0) return 'only white space changed';
   const replaced = unit === 'words' ? firstReplacement(hunks.flatMap(({ parts }) => parts)) : null;
@@ -65,7 +66,9 @@ function wordSummary({ summary, hunks }: Words): string | null {
 
 /** `+14 −7 words`. */
 function signed([added, removed]: [number, number], noun: string): string {
-  const counts = [added > 0 && `+${counted(added)}`, removed > 0 && `−${counted(removed)}`].filter(Boolean);
+  const counts = [added > 0 && `+${formatCount(added)}`, removed > 0 && `−${formatCount(removed)}`].filter(
+    Boolean,
+  );
   const last = removed > 0 ? removed : added;
   return `${counts.join(' ')} ${last === 1 && counts.length === 1 ? noun : `${noun}s`}`;
 }
@@ -156,16 +159,10 @@ function lengthSummary(change: number): string {
 function listOf(noun: string, counts: readonly [count: number, done: string][]): string | null {
   const some = counts.filter(([count]) => count > 0);
   return joined(
-    ...some.map(([count, done], index) => `${index === 0 ? countOf(count, noun) : counted(count)} ${done}`),
+    ...some.map(
+      ([count, done], index) => `${index === 0 ? countOf(count, noun) : formatCount(count)} ${done}`,
+    ),
   );
-}
-
-function countOf(count: number, noun: string): string {
-  return `${counted(count)} ${count === 1 ? noun : `${noun}s`}`;
-}
-
-function counted(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 function quoted(text: string, max = MAX_QUOTED): string {

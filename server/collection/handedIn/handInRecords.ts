@@ -19,7 +19,7 @@ import { withholdNow } from '../../withholding/withholding.ts';
 import { recordVersion } from '../captures/capture.ts';
 import type { Texts } from '../derived/derived.ts';
 import { decompressJson, type TextContent } from '../derived/process/tasks.ts';
-import { readObject } from '../pages/archiveGate.ts';
+import { readObjectBytes } from '../pages/archiveGate.ts';
 import { findOrAddPausedSource, sourceIdOf } from '../sources/sources.ts';
 import { httpAddress, type SavedPart } from './readMhtml.ts';
 
@@ -188,7 +188,7 @@ async function textOfDocument(texts: Texts, document: string): Promise<string> {
 }
 
 async function textOfPage(store: Pick<Store, 'read' | 'blobs'>, sha256: string): Promise<string> {
-  return (await readObject(store, sha256, MAX_TEXT_BYTES))?.toString() ?? '';
+  return (await readObjectBytes(store, sha256, MAX_TEXT_BYTES))?.toString() ?? '';
 }
 
 /** Compares two texts block by block. Blocks that differ only in white space are the same. */

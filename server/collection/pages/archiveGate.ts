@@ -162,7 +162,7 @@ export class ArchiveGate implements PageGate {
     if (size === undefined || size > MAX_OBJECT_BYTES || this.#store.blobs.isReleased(sha256)) return null;
     // Before it is read, because a page can ask for many at once.
     if (!budget.take(size)) return null;
-    const bytes = await readObject(this.#store, sha256, MAX_OBJECT_BYTES);
+    const bytes = await readObjectBytes(this.#store, sha256, MAX_OBJECT_BYTES);
     return bytes && decodeContent(bytes, encoding, budget);
   }
 }
@@ -181,7 +181,7 @@ function refusalsOf({ requests }: Pick<PageCapture, 'requests'>): Map<string, st
  * Reads a stored object whole; null if it is missing, damaged, given up or larger than `maxBytes`. @throws Problem
  * `copy_unreachable`
  */
-export async function readObject(
+export async function readObjectBytes(
   { read, blobs }: Pick<Store, 'read' | 'blobs'>,
   sha256: string,
   maxBytes: number,

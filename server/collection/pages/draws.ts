@@ -11,7 +11,7 @@ import { BrowserTimeoutError } from '../../browser/protocol.ts';
 import { shuttingDown } from '../../runtime/jobs.ts';
 import type { Store } from '../../store/store.ts';
 import { normalizeUrl } from '../sources/sources.ts';
-import { ArchiveGate, readObject } from './archiveGate.ts';
+import { ArchiveGate, readObjectBytes } from './archiveGate.ts';
 import { heldAnswers, requirePage } from './readPages.ts';
 import { outputsOf } from './recordPage.ts';
 
@@ -213,7 +213,7 @@ export class Draws {
   }
 
   async #textDifference(sha256: string, text: string): Promise<string> {
-    const before = (await readObject(this.#services.store, sha256, MAX_TEXT_BYTES))
+    const before = (await readObjectBytes(this.#services.store, sha256, MAX_TEXT_BYTES))
       ?.toString('utf8')
       .split('\n');
     if (!before) return 'The text differs.';

@@ -19,7 +19,7 @@ import type { FetchServices } from '../fetch/requester.ts';
 import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../profiles/logins.ts';
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
-import { readObject } from './archiveGate.ts';
+import { readObjectBytes } from './archiveGate.ts';
 import { CaptureQueue, type PageToCapture } from './captureQueue.ts';
 import {
   NoSpaceForPageError,
@@ -131,7 +131,7 @@ export class PageCapturer {
     const id = `pg_${store.randomHex(20)}`;
     const seed = store.randomHex(16);
     const startsAt = store.clock.now();
-    const body = await readObject(store, document.sha256, MAX_DOCUMENT_BYTES);
+    const body = await readObjectBytes(store, document.sha256, MAX_DOCUMENT_BYTES);
     if (!body) throw new PageTooLargeError();
     const gate = new WebGate({
       services: { ...fetching, instant: () => store.instant() },

@@ -74,7 +74,7 @@ function tagUri(node: string, name: string): string {
 const sitemapKinds = [...KINDS, 'events'] as const;
 type SitemapKind = (typeof sitemapKinds)[number];
 
-function countOf({ database, size }: PageContext, kind: SitemapKind): number {
+function countPages({ database, size }: PageContext, kind: SitemapKind): number {
   return kind === 'events' ? lastEventOfLedger(database, size) : LISTS[kind].count(database, size);
 }
 
@@ -82,7 +82,7 @@ function countOf({ database, size }: PageContext, kind: SitemapKind): number {
 export function sitemapIndex(context: PageContext): Page {
   const base = context.publicUrl ?? '';
   const parts = sitemapKinds.flatMap((kind) =>
-    Array.from({ length: Math.ceil(countOf(context, kind) / SITEMAP_PART) }, (_, index) =>
+    Array.from({ length: Math.ceil(countPages(context, kind) / SITEMAP_PART) }, (_, index) =>
       sitemapPath(kind, index + 1),
     ),
   );
@@ -102,7 +102,7 @@ export function sitemapPart(context: PageContext, kind: SitemapKind, part: numbe
   const ids =
     kind === 'events'
       ? Array.from(
-          { length: Math.min(place.limit, countOf(context, kind) - place.offset) },
+          { length: Math.min(place.limit, countPages(context, kind) - place.offset) },
           (_, index) => place.offset + index + 1,
         )
       : LISTS[kind].items(database, size, place).map(({ id }) => id);
@@ -135,6 +135,6 @@ export function searchPart({ database, size }: PageContext, kind: Kind, part: nu
 
 /** The number of parts of the search index of each kind. */
 export function searchManifest(context: PageContext): Page {
-  const parts = KINDS.map((kind) => [kind, Math.ceil(countOf(context, kind) / SEARCH_PART)]);
+  const parts = KINDS.map((kind) => [kind, Math.ceil(countPages(context, kind) / SEARCH_PART)]);
   return textPage('search/index.json', `${JSON.stringify(Object.fromEntries(parts))}\n`, JSON_TYPE);
 }

@@ -8,7 +8,7 @@ import type {
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   inserts,
   selectAll,
   selectEach,
@@ -82,7 +82,7 @@ const firstDoi = selectValue<string, [pack: string, size: number]>(
 );
 
 /** Returns how many deposits of a pack are recorded. */
-export const countPackDeposits = countOf<[pack: string]>('pack_deposits WHERE pack = ?');
+export const countPackDeposits = countRows<[pack: string]>('pack_deposits WHERE pack = ?');
 
 export type RepositoryRow = Omit<Repository, 'has_token'>;
 

@@ -1,5 +1,5 @@
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { change, countOf, inserts, selectAll, selectOne, selectValue, upserts } from '../engine/queries.ts';
+import { change, countRows, inserts, selectAll, selectOne, selectValue, upserts } from '../engine/queries.ts';
 
 /** A draft of a pack. `record` and `form` are JSON. */
 export interface DraftRow {
@@ -40,7 +40,7 @@ export const draftById = selectOne<DraftRow, [id: string]>('SELECT * FROM drafts
 export function draftTotals(database: ReadDatabase): { drafts: number; bytes: number } {
   return { drafts: countDrafts(database), bytes: draftBytes(database) };
 }
-const countDrafts = countOf('drafts WHERE pack IS NULL');
+const countDrafts = countRows('drafts WHERE pack IS NULL');
 const draftBytes = selectValue<number>('SELECT sum(bytes) FROM draft_files', 0);
 
 export const insertDraft = inserts<Omit<DraftRow, 'pack'>>(

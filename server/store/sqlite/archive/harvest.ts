@@ -1,5 +1,5 @@
 import type { ReadDatabase } from '../engine/open.ts';
-import { countOf, selectAll, selectOne, selectValue } from '../engine/queries.ts';
+import { countRows, selectAll, selectOne, selectValue } from '../engine/queries.ts';
 import { entryAt, lastEntry } from '../node/ledger.ts';
 
 export interface AddedPack {
@@ -153,7 +153,7 @@ export function countItems(database: ReadDatabase, kind: SitemapKind): number {
   return COUNTS[kind](database);
 }
 
-const COUNTS = { packs: countOf(PACKS), studies: countOf('studies') };
+const COUNTS = { packs: countRows(PACKS), studies: countRows('studies') };
 
 /** Returns the ledger entry of the item at this place in the order of the ledger, counted from 0. */
 export function entryAtPlace(database: ReadDatabase, kind: SitemapKind, place: number): number | undefined {

@@ -1,5 +1,5 @@
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { all, change, count, countOf, hasRow, inserts, selectAll, selectOne } from '../engine/queries.ts';
+import { all, change, count, countRows, hasRow, inserts, selectAll, selectOne } from '../engine/queries.ts';
 
 /** The filters of a list of packs. Each matches an exact value. */
 export type PackFilterName =
@@ -177,8 +177,8 @@ function countIn(database: ReadDatabase, sets: readonly PackSet[], withParts: bo
   return countPacks(database) - (withParts ? 0 : countParts(database));
 }
 
-const countPacks = countOf('packs');
-const countParts = countOf('packs WHERE part_of IS NOT NULL');
+const countPacks = countRows('packs');
+const countParts = countRows('packs WHERE part_of IS NOT NULL');
 const hasParts = hasRow('SELECT 1 FROM packs WHERE part_of IS NOT NULL LIMIT 1');
 
 /** With an ORDER BY at its end, SQLite intersects ordered sets by merging them, which stops at the limit. */

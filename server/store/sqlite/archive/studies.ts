@@ -4,7 +4,7 @@ import type { Slice } from '../../../../shared/values/list.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   inserts,
   page,
   selectAll,
@@ -178,7 +178,7 @@ const countsByNode = selectAll<{ node: string; studies: number }>(
 export function countStudiesBelow(database: ReadDatabase, node: string): number {
   return countInSubtree(database, node, `${node}/`, `${node}0`);
 }
-const countInSubtree = countOf<[node: string, from: string, until: string]>(
+const countInSubtree = countRows<[node: string, from: string, until: string]>(
   `studies WHERE node IS NOT NULL AND ${IN_SUBTREE}`,
 );
 
@@ -207,4 +207,4 @@ export const childrenOf = selectAll<ArchiveNode, [path: string, limit: number]>(
   `SELECT ${NODE_COLUMNS} WHERE parent = ? ORDER BY ledger_entry DESC LIMIT ?`,
 );
 
-export const countChildren = countOf<[path: string]>('nodes WHERE parent = ?');
+export const countChildren = countRows<[path: string]>('nodes WHERE parent = ?');

@@ -2,7 +2,7 @@ import type { ActiveHours, Schedule } from '../../../../shared/collection/schedu
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   hasRow,
   inserts,
   selectAll,
@@ -34,7 +34,7 @@ export const sourcesByDueTime = selectEach<
   ORDER BY next_check_at`);
 
 /** Returns the number of active sources that are due between two instants. */
-export const countDueBetween = countOf<[from: string, to: string]>(
+export const countDueBetween = countRows<[from: string, to: string]>(
   `sources WHERE ${WATCHED} AND next_check_at BETWEEN ? AND ?`,
 );
 

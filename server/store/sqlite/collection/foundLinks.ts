@@ -6,7 +6,7 @@ import {
   change,
   columnOf,
   count,
-  countOf,
+  countRows,
   type Place,
   page,
   selectAll,
@@ -96,7 +96,7 @@ export function countFollowed(database: ReadDatabase, sourceKey: number | null =
 }
 
 /** Returns how many addresses of a source wait. */
-export const countWaiting = countOf<[sourceKey: number]>(
+export const countWaiting = countRows<[sourceKey: number]>(
   "found_links WHERE source_key = ? AND state = 'waiting'",
 );
 

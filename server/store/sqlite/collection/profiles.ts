@@ -2,7 +2,7 @@ import type { ExpiryReason, Profile, ProfileState } from '../../../../shared/col
 import type { WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   hasRow,
   inserts,
   selectAll,
@@ -38,7 +38,7 @@ export const shownProfile = selectOne<Profile, [id: string]>(`SELECT ${SHOWN} FR
 
 export const profileById = selectOne<ProfileRow, [id: string]>('SELECT * FROM profiles WHERE id = ?');
 
-export const countProfiles = countOf('profiles');
+export const countProfiles = countRows('profiles');
 
 export const hasProfiles = hasRow('SELECT 1 FROM profiles LIMIT 1');
 

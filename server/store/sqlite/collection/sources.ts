@@ -14,7 +14,7 @@ import type { Slice } from '../../../../shared/values/list.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   inserts,
   type Place,
   page,
@@ -207,10 +207,10 @@ export const sourcesWithExpiredLogin = selectAll<StoredSource, [profile: string]
   parseSourceRowForDisplay,
 );
 
-export const countSourcesIn = countOf<[state: SourceState]>('sources WHERE removed = 0 AND state = ?');
+export const countSourcesIn = countRows<[state: SourceState]>('sources WHERE removed = 0 AND state = ?');
 
 /** Returns the number of active sources: watched and not paused. */
-export const countWatchedSources = countOf(`sources WHERE ${WATCHED}`);
+export const countWatchedSources = countRows(`sources WHERE ${WATCHED}`);
 
 /** Returns the smallest number of bytes that a source's last check could not store, or undefined. */
 export const leastRefusedBytes = selectValue<number>(

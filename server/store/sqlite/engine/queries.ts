@@ -209,7 +209,7 @@ export function selectTuples<Row extends unknown[], Values extends unknown[] = [
 }
 
 /** Declares a query for the number of rows. @param from what follows `FROM` */
-export function countOf<Values extends unknown[] = []>(from: string): Select<Values, number> {
+export function countRows<Values extends unknown[] = []>(from: string): Select<Values, number> {
   return selectValue<number, Values>(`SELECT count(*) FROM ${from}`, 0);
 }
 

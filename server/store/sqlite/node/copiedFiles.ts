@@ -1,7 +1,7 @@
 import { openScratch, type ReadDatabase, type WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   hasRow,
   selectAll,
   selectOne,
@@ -101,7 +101,7 @@ const filesAfter = selectAll<CopiedFile, [copy: string, place: number, path: str
   SELECT ${COLUMNS} FROM copied_files
   WHERE copy = ? AND place >= 0 AND (place, path) > (?, ?) AND state <> 'gone' ORDER BY place, path LIMIT ?`);
 
-export const countListedFiles = countOf<[copy: string]>(
+export const countListedFiles = countRows<[copy: string]>(
   "copied_files WHERE copy = ? AND place >= 0 AND state <> 'gone'",
 );
 

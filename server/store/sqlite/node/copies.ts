@@ -2,7 +2,7 @@ import type { RestoreDrill } from '../../../../shared/node/copy.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   hasRow,
   inserts,
   selectAll,
@@ -234,7 +234,7 @@ export const copiedObjectsAfter = selectValues<string, [copy: string, after: str
   'SELECT sha256 FROM copied_objects WHERE copy = ? AND sha256 > ? ORDER BY sha256 LIMIT ?',
 );
 
-export const countCopiedObjects = countOf<[copy: string]>('copied_objects WHERE copy = ?');
+export const countCopiedObjects = countRows<[copy: string]>('copied_objects WHERE copy = ?');
 
 /** Returns the objects of a copy that were checked longest ago, never checked ones first. */
 export const leastRecentlyChecked = selectValues<string, [copy: string, limit: number]>(

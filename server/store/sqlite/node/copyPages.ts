@@ -12,7 +12,7 @@ import {
   all,
   columnOf,
   count,
-  countOf,
+  countRows,
   type Place,
   selectAll,
   selectOne,
@@ -44,7 +44,7 @@ const LISTED_PACK = `SELECT p.id, p.ledger_entry, l.at, p.outcome, p.tag, r.reco
   r.record -> '$.keywords' AS keywords
   FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry`;
 
-export const countPacksOfLedger = countOf<[size: number]>(
+export const countPacksOfLedger = countRows<[size: number]>(
   'packs WHERE ledger_entry <= ? AND part_of IS NULL',
 );
 
@@ -76,7 +76,7 @@ const listedPacks = inOrders((order) =>
   ),
 );
 
-export const countPacksOfStudy = countOf<[study: string, size: number]>(
+export const countPacksOfStudy = countRows<[study: string, size: number]>(
   'packs WHERE study = ? AND ledger_entry <= ?',
 );
 
@@ -95,7 +95,7 @@ const listedOfStudy = inOrders((order) =>
   ),
 );
 
-export const countStudiesOfLedger = countOf<[size: number]>('studies WHERE ledger_entry <= ?');
+export const countStudiesOfLedger = countRows<[size: number]>('studies WHERE ledger_entry <= ?');
 
 /** Returns studies in the order of the ledger, with the status that they had. */
 export function studiesOfLedger(
@@ -118,7 +118,7 @@ const listedStudies = inOrders((order) =>
 );
 
 /** Returns the place of a study in the order of the ledger, counted from 0. */
-export const placeOfStudy = countOf<[id: string]>(
+export const placeOfStudy = countRows<[id: string]>(
   'studies WHERE ledger_entry < (SELECT ledger_entry FROM studies WHERE id = ?)',
 );
 
@@ -195,7 +195,7 @@ export const packsTakenBy = selectAll<TakenPack, [manifest: number]>(`
   WHERE s.manifest = ? AND p.part_of IS NOT NULL AND r.record -> '$.keywords' <> '["${PART_KEYWORD}"]'`);
 
 /** Returns the place of a pack in the list of packs, counted from 0. */
-export const placeOfPack = countOf<[entry: number]>('packs WHERE ledger_entry < ? AND part_of IS NULL');
+export const placeOfPack = countRows<[entry: number]>('packs WHERE ledger_entry < ? AND part_of IS NULL');
 
 /** Returns the ids of the packs with a file, and of the sets with such a pack. */
 export const packsNaming = selectValues<string, [values: { sha256: string; size: number }]>(`

@@ -2,7 +2,7 @@ import type { Invitation } from '../../../../shared/node/owner.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import {
   change,
-  countOf,
+  countRows,
   inserts,
   selectAll,
   selectOne,
@@ -82,7 +82,7 @@ export const invitations = selectAll<Invitation, [values: { limit: number; offse
   `SELECT ${COLUMNS} FROM invitations ORDER BY number DESC LIMIT $limit OFFSET $offset`,
 );
 
-export const invitationCount = countOf('invitations');
+export const invitationCount = countRows('invitations');
 
 export const invitationById = selectOne<Invitation, [id: string]>(
   `SELECT ${COLUMNS} FROM invitations WHERE id = ?`,

@@ -1,6 +1,6 @@
 import type { EventType, LabelFilter } from '../../../../../shared/collection/event.ts';
 import type { ReadDatabase } from '../../engine/open.ts';
-import { columnOf, countOf, one, selectValues } from '../../engine/queries.ts';
+import { columnOf, countRows, one, selectValues } from '../../engine/queries.ts';
 import { type SourceFilter, sourceConditions } from '../sources.ts';
 import { type EventIdPage, eventColumns, labelCondition, type SeenMarks } from './eventColumns.ts';
 import { IS_NOISE } from './eventNoise.ts';
@@ -129,7 +129,7 @@ export function isNoiseCountable(database: ReadDatabase): boolean {
   return countJudged(database) <= MAX_COUNTED;
 }
 
-const countJudged = countOf('event_noise');
+const countJudged = countRows('event_noise');
 
 /** Returns the newest events that are noise, or that are not, and how many there are. */
 export function newestByNoise(database: ReadDatabase, noise: boolean, limit: number): EventIdPage {
@@ -140,7 +140,7 @@ export function newestByNoise(database: ReadDatabase, noise: boolean, limit: num
     : { ids: newestOthers(database, limit), total: lastEventId(database) - total };
 }
 
-const countNoise = countOf(NOISE_EVENTS);
+const countNoise = countRows(NOISE_EVENTS);
 const newestNoise = selectValues<number, [limit: number]>(
   `SELECT e.id FROM ${NOISE_EVENTS} ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
 );
@@ -160,7 +160,7 @@ export function countUnseen(
   return { unseen: all - unseen_noise, unseen_noise };
 }
 
-const countUnseenNoise = countOf<[until: number]>(
+const countUnseenNoise = countRows<[until: number]>(
   `${NOISE_EVENTS} AND (n.event > ?) <> (n.event IN (SELECT event FROM seen_exceptions))`,
 );
 
