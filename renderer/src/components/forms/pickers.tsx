@@ -255,7 +255,7 @@ export function ChoiceCards<Value extends string>({
       <div className={`${classes.cards} stack gap-3`} data-pairs={choices.length % 2 === 0 || undefined}>
         {choices.map(({ value: choice, label, meaning, icon: Icon }) => (
           <Radio.Card key={choice} value={choice} className={`${classes.card} line gap-3 start`}>
-            <Radio.Indicator size="xs" className="mt-1" />
+            <Radio.Indicator size="xs" mt="0.2rem" />
             <span>
               <span className="line gap-2 strong">
                 {Icon && <Icon size={16} stroke={1.9} aria-hidden />}

@@ -76,7 +76,7 @@ function ClockAlert() {
       icon={<IconAlertOctagon aria-hidden />}
       title="The clock jumped ahead: nothing is recorded"
       role="alert"
-      className="mb-5"
+      mb="1.5rem"
     >
       <p className="mb-2">
         The clock of the node’s machine says <TimeText at={data.now} show="exact" />. If that is wrong,
@@ -107,7 +107,7 @@ function titleOf({ name, state }: Peer): string | undefined {
 
 function PeerAlert({ peer, title }: { peer: Peer; title: string }) {
   return (
-    <Alert color="red" icon={<IconAlertOctagon aria-hidden />} title={title} role="alert" className="mb-5">
+    <Alert color="red" icon={<IconAlertOctagon aria-hidden />} title={title} role="alert" mb="1.5rem">
       {peer.last_error} <Link to={`/sharing/peers/${peer.id}`}>Open the peer</Link>
     </Alert>
   );

@@ -90,7 +90,7 @@ export function AccessMode({ sharing }: { sharing: Sharing }) {
       <ChoiceCards label="Access to this node" choices={MODES} value={shown.mode} onChange={choose} />
       {shown.mode === 'contribute' && (
         <Switch
-          className="mt-4 mb-4"
+          my="md"
           label="Require an invitation to contribute"
           description="Each contributor needs an invitation token, which you can revoke."
           checked={shown.require_invitation}

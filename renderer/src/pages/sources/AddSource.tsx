@@ -89,7 +89,7 @@ function TestedAddress({ form, onClose }: { form: ReturnType<typeof useAddSource
           onClick={tested && runTest}
           loading={test.isPending}
           disabled={url === ''}
-          className="mt-5"
+          mt="1.5rem"
         >
           {tested ? 'Test again' : 'Test fetch'}
         </Button>

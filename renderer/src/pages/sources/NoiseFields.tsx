@@ -439,7 +439,7 @@ function RemainingDifferences({ sourceId, scope, event }: WhatIsLeftProps) {
       <Button
         variant="subtle"
         size="xs"
-        className="mt-2"
+        mt="0.45rem"
         onClick={() => comparison.mutate()}
         loading={comparison.isPending}
       >

@@ -105,7 +105,7 @@ function RepairSwitch() {
   return (
     <>
       <Switch
-        className="mt-4"
+        mt="md"
         label="Repair from peers"
         description="When an integrity check finds a damaged or missing object, fetch it from a peer that has it."
         checked={change.isPending ? change.variables : settings.data.repair_from_peers}
@@ -191,7 +191,7 @@ function Nearby({ onAdd }: { onAdd: (node: NearbyNode) => void }) {
     <Section title="Nearby nodes">
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {answer.isLoading && (
-        <Group gap="xs" className="muted">
+        <Group gap="xs" c="dimmed">
           <Loader size="xs" aria-hidden />
           Looking for nodes on this network…
         </Group>
