@@ -249,12 +249,15 @@ export const iterateTimestamps = selectEach<StoredTimestamp>(
   'SELECT * FROM timestamps ORDER BY size, at, id',
 );
 
-/** Returns the earliest timestamp of each authority over a ledger that holds entry `seq`; of one second, that of the smallest ledger. */
+/**
+ * Returns the earliest timestamp of each authority over a ledger that holds entry `seq`; of one second, that of the smallest
+ * ledger. Of more authorities than an evidence file may have, those that stamped first.
+ */
 export const earliestTimestamps = selectAll<StoredTimestamp, [{ seq: number }]>(`
   SELECT * FROM timestamps AS found WHERE size >= $seq AND NOT EXISTS (
     SELECT 1 FROM timestamps AS earlier
     WHERE earlier.authority = found.authority AND earlier.size >= $seq AND (earlier.at, earlier.size, earlier.id) < (found.at, found.size, found.id))
-  ORDER BY at, size, id`);
+  ORDER BY at, size, id LIMIT 100`);
 
 /** What an entry is about: the title of a pack, study or subject, or the name of a source. */
 export interface EntryTitleRow {
