@@ -1,6 +1,6 @@
 import { foreignWords } from '../collection/observers.ts';
 import { countOf } from '../values/counts.ts';
-import { visible } from '../values/quotes.ts';
+import { visible, withoutMarks } from '../values/quotes.ts';
 import type { About } from './about.ts';
 import { toBase64 } from './crypto/bytes.ts';
 import type { OpenedCheckpoint } from './ledger/signedNote.ts';
@@ -14,8 +14,8 @@ import type { OpenedCheckpoint } from './ledger/signedNote.ts';
 const SUBJECT = /^(?:finding \w+ of )?(?:event \d+|pack \w+|entry \d+|case \w+ revision \d+)$/;
 const INSTANT = /^[\d:.TZ-]+$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-const ORIGIN = /^[^\s+",]+$/;
-const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
+const ORIGIN = /^[\w.~:/@%-]+$/;
+const KEY = /^[\w.~:/@%-]+\+\w+\+[A-Za-z0-9+/]+=*$/;
 
 /**
  * Describes it in one line. A ledger can record any text, so a part without the expected form is quoted, like the name. No part
@@ -24,7 +24,7 @@ const KEY = /^[^\s+",]+\+\w+\+[A-Za-z0-9+/]+=*$/;
 export function aboutWords({ subject, name, at, observer, sha256, key }: About): string {
   const object = sha256 === null ? 'no object' : `SHA-256 ${part(sha256, DIGEST)}`;
   const by = observer === undefined ? '' : `, ${foreignWords(observer)}`;
-  return `${part(subject, SUBJECT)}, ${visible(JSON.stringify(name))}, ${part(at, INSTANT)}${by}, ${object}, key ${part(key, KEY)}`;
+  return `${part(subject, SUBJECT)}, ${quoted(name)}, ${part(at, INSTANT)}${by}, ${object}, key ${part(key, KEY)}`;
 }
 
 /** Names in one line what a key signed: how much of which ledger. */
@@ -42,7 +42,11 @@ export function shownInstant(text: string): string {
 }
 
 function part(text: string, form: RegExp): string {
-  return visible(form.test(text) ? text : JSON.stringify(text));
+  return form.test(text) ? text : quoted(text);
+}
+
+function quoted(text: string): string {
+  return visible(JSON.stringify(withoutMarks(text)));
 }
 
 /** Letters, digits and signs: nothing that separates the parts of a line, and nothing that is not seen. */

@@ -28,6 +28,9 @@ export const systemClock: Clock = {
     }),
 };
 
+/** The form in which a node writes times: UTC, with milliseconds (RFC 3339). */
+export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 /** Formats an instant as in all responses: RFC 3339, UTC, milliseconds. */
 export function instantOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();

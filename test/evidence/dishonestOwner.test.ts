@@ -225,20 +225,32 @@ test('what was recorded has one reading, and belongs together', () => {
   const [first, second, third] = [seal(), add('finding.revealed'), seal()];
   expect(revealedFrom(first, second).verdict).toBe('intact');
   expect(revealedFrom(third, second).why).toContain('It was sealed after it was revealed.');
+  const late = owner.add('finding.added', 'fi_1', finding, '2026-11-30T00:00:00.000Z');
+  expect(judged(sealed({ finding: owner.proven(late, finding) })).why).toContain(
+    'The finding has another time than its entry.',
+  );
 });
 
+const URL_OF_EVENT = 'https://page.example/';
+
 /** An event, and how it was fetched. */
-function eventOf(owner: SigningOwner, fetched: Record<string, unknown> = {}) {
+function eventOf(owner: SigningOwner, fetched: Record<string, unknown> = {}, observed_at = MADE_AT) {
   const common = { source: 'so_1', observer: 'self', sha256: DIGEST };
-  const retrieval = canonicalText({ ...common, id: 1, content_type: 'text/plain', ...fetched });
+  const retrieval = canonicalText({
+    ...common,
+    id: 1,
+    url: URL_OF_EVENT,
+    content_type: 'text/plain',
+    ...fetched,
+  });
   const root = leafHash(retrieval).toString('hex');
   const batch = canonicalText({ first: 1, last: 1, root });
   const recorded = canonicalText({
     ...common,
     id: 1,
-    url: 'https://page.example/',
+    url: URL_OF_EVENT,
     retrieval: 1,
-    observed_at: MADE_AT,
+    observed_at,
     previous_sha256: null,
   });
   const covered = owner.add('retrievals.recorded', '1-1', batch);
@@ -263,6 +275,7 @@ test('an event has the retrieval of its own source and observer', () => {
   expect(verdictWith({})).toBe('intact');
   for (const fetched of [
     { source: 'so_2' },
+    { url: 'https://other.example/' },
     { observer: 'handed-in:somebody' },
     { content_type: 'text/plain; charset=utf-16' },
   ])
@@ -274,8 +287,9 @@ interface Stated {
   called?: string;
   nonce?: string;
   agreement?: string;
-  /** Who signs the request. */
+  /** Who signs the request, and who it says that it is from. */
   by?: NodeKey;
+  from?: NodeKey;
   /** What the peer signs that it got. */
   got?: { sha256: string; text: unknown };
 }
@@ -283,10 +297,18 @@ interface Stated {
 /** What a peer signed of an event, as the owner records it. */
 function statedBy(
   owner: SigningOwner,
-  { peer, called = peer.name, nonce = 'n1', agreement, by, got = { sha256: DIGEST, text: null } }: Stated,
+  {
+    peer,
+    called = peer.name,
+    nonce = 'n1',
+    agreement,
+    by,
+    from: asking = owner.key,
+    got = { sha256: DIGEST, text: null },
+  }: Stated,
 ): ProvenEntry {
-  const { verifierKey: from } = owner.key;
-  const asked = { url: 'https://page.example/', requested_at: MADE_AT, nonce };
+  const { verifierKey: from } = asking;
+  const asked = { url: URL_OF_EVENT, requested_at: MADE_AT, nonce };
   const commitment = commitmentOf('salt', DIGEST, nodeCrypto);
   const request = signNote(
     by ?? owner.key,
@@ -345,6 +367,22 @@ test('a peer is another node, counts once, and is called as in its key', () => {
         name: 'peer.example signed that it got other bytes from the same address.',
       }),
     );
+  // What it answered to another node fixed nothing of this one.
+  const another = keyOf('honest.example', 13);
+  const ofOther = new SigningOwner();
+  const asked = statedBy(ofOther, { peer, by: another, from: another });
+  const reused = judged(eventOf(ofOther).seal({ seen_by: [ofOther.proven(asked.entry, asked.record)] }));
+  expect(reused.claims.filter(({ id }) => id === 'seen_by')[0]).toMatchObject({
+    name: 'peer.example signed, as another key asked, that it got the same bytes from the same address.',
+    detail: expect.not.stringContaining('this node’s'),
+  });
+  // A time without its zone is another one elsewhere.
+  for (const observed of [MADE_AT.replace('Z', ''), `(${MADE_AT}) ${MADE_AT}`]) {
+    const owner = new SigningOwner();
+    const { seal } = eventOf(owner, {}, observed);
+    const { entry, record } = statedBy(owner, { peer });
+    expect(judged(seal({ seen_by: [owner.proven(entry, record)] })).why).toContain('another form');
+  }
   const forged: [why: string, ...all: ((owner: SigningOwner) => Stated)[]][] = [
     ['got no text', () => ({ peer, agreement: 'same_text', got: { sha256, text: null } })],
     ['something else than the node says', () => ({ peer, agreement: 'same_text' })],

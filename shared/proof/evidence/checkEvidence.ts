@@ -25,6 +25,8 @@ import {
   checkOneLedger,
   checkOtherEntry,
   checkTimestamps,
+  NOT_LATER,
+  OWN_CLOCK,
 } from './provenEntry.ts';
 
 /**
@@ -94,7 +96,7 @@ function checkRetrieval(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[
       `Entry ${proven.entry.seq} covers this retrieval.`,
       () => {
         const { first, last, root } = recordIn(proven.record);
-        const { id, sha256: digest, source, observer } = recordIn(proven.retrieval);
+        const { id, url, sha256: digest, source, observer } = recordIn(proven.retrieval);
         const event = recordIn(recorded.record);
         requireThat(
           sha256(proven.record, crypto) === proven.entry.digest,
@@ -107,7 +109,11 @@ function checkRetrieval(evidence: Evidence, crypto: ProofCrypto): EvidenceClaim[
           'The retrieval or its proof was altered: they lead to another root.',
         );
         requireThat(proven.entry.type === 'retrievals.recorded', 'The entry is of something else.');
-        const isOfEvent = event.retrieval === id && event.source === source && event.observer === observer;
+        const isOfEvent =
+          event.retrieval === id &&
+          event.url === url &&
+          event.source === source &&
+          event.observer === observer;
         requireThat(isOfEvent, 'The retrieval is of another event.');
         requireThat(
           (event.sha256 ?? null) === null || event.sha256 === digest,
@@ -202,11 +208,11 @@ function statedOf({
           ),
         ]
       : []),
-    stated(`This file was made ${made_at}.`, 'It is from the node’s clock.'),
+    stated(`This file was made ${made_at}.`, OWN_CLOCK),
   ];
 }
 
-const NODE_CLOCK = 'It is from the node’s clock. Timestamps and witnesses limit it independently.';
+const NODE_CLOCK = `${OWN_CLOCK} ${NOT_LATER}`;
 
 /** What only the observer of an event states: what was seen, and when. The node has not seen what another observer states. */
 function statedByObserver(record: string, hasPage: boolean): EvidenceClaim[] {

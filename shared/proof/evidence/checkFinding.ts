@@ -11,7 +11,7 @@ import {
   sha256,
   stated,
 } from './evidence.ts';
-import { checkCheckpoints, checkOtherEntry, checkTimestamps } from './provenEntry.ts';
+import { checkCheckpoints, checkOtherEntry, checkTimestamps, NOT_LATER, OWN_CLOCK } from './provenEntry.ts';
 import { seePassage } from './seenPassage.ts';
 
 /** A finding quotes words that are in one of the files. */
@@ -26,15 +26,18 @@ export function checkFinding(evidence: Evidence, crypto: ProofCrypto): EvidenceC
       'The SHA-256 of the finding, with the quoted words, is the digest in the entry.',
       () => {
         requireThat(sha256(record, crypto) === entry.digest, 'The finding or its quotation was altered.');
+        const { id, at } = recordIn(record);
         requireThat(
-          entry.type === (sealed ? 'finding.revealed' : 'finding.added') &&
-            entry.subject === recordIn(record).id,
+          entry.type === (sealed ? 'finding.revealed' : 'finding.added') && entry.subject === id,
           'The entry is of something else.',
         );
+        requireThat(at === (sealed ?? proven).entry.at, 'The finding has another time than its entry.');
       },
     ),
     ...checkOtherEntry('finding', 'finding', proven, evidence, crypto),
-    ...(sealed ? checkSealed(sealed, proven, evidence, crypto) : []),
+    ...(sealed
+      ? checkSealed(sealed, proven, evidence, crypto)
+      : [stated('The time of the finding is right.', OWN_CLOCK)]),
     checkPassage(record, files, crypto),
   ];
 }
@@ -77,7 +80,7 @@ function checkSealed(
     ...checkTimestamps(sealed, timestamps, crypto, 'seal'),
     stated(
       'The time of the seal is right.',
-      `It is from the node’s clock.${witnesses?.length || timestamps.length ? ' Timestamps and witnesses limit it independently.' : ''}`,
+      witnesses?.length || timestamps.length ? `${OWN_CLOCK} ${NOT_LATER}` : OWN_CLOCK,
     ),
   ];
 }
@@ -92,10 +95,13 @@ function checkedOnce(
   return checkCheckpoints(proven, crypto).filter(({ name, state }) => state !== 'holds' || !said.has(name));
 }
 
+const LOOSELY_SEEN =
+  'They are there if white space, the marks of lists and raised digits are left aside, or what browsers hide is not. Open the bytes, and look.';
+
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {
   const name = 'The quoted words are in the bytes.';
   let unseen: string | undefined;
-  const judged = judge('passage', name, 'They were found in the bytes here, white space aside.', () => {
+  const judged = judge('passage', name, 'They were found in the bytes here.', () => {
     const { passage } = recordIn(record) as { passage?: Passage | null };
     const file = files.find((one) => one.sha256 === passage?.sha256);
     requireThat(Boolean(passage) && file !== undefined, 'The finding quotes another object.');
@@ -108,7 +114,10 @@ function checkPassage(record: string, files: Evidence['files'], crypto: ProofCry
     requireThat(sha256(bytes, crypto) === passage.sha256, 'The bytes were altered.');
     const seen = seePassage(bytes, file.media_type, passage);
     requireThat(seen !== 'absent', 'The words are not in the bytes.');
-    if (seen !== 'unreadable') return;
+    if (typeof seen === 'object') {
+      if (!seen.isExact) unseen = LOOSELY_SEEN;
+      return;
+    }
     const { tool, version } = passage.derived ?? { tool: 'the node', version: '' };
     const page = passage.page === null ? '' : ` on page ${passage.page}`;
     unseen = `The node states that ${tool} ${version} found them${page}. Open the bytes with a program that shows them, and look.`;

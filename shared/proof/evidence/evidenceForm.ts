@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { INSTANT } from '../../values/clock.ts';
 import { ProofError } from '../ledger/signedNote.ts';
 import { EVIDENCE_FORMATS, type Evidence, formatOf } from './evidence.ts';
 
@@ -10,7 +11,7 @@ import { EVIDENCE_FORMATS, type Evidence, formatOf } from './evidence.ts';
 const digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
 const text = z.string().check(z.refine((value) => value.isWellFormed()));
 const count = z.int().check(z.minimum(0));
-const instant = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/));
+const instant = z.string().check(z.regex(INSTANT));
 
 /*
  * What is checked once for each checkpoint is bounded, so that no small file takes minutes. A node has at most 20 witnesses and 10

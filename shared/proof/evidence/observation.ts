@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { INSTANT } from '../../values/clock.ts';
 import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf, utf8 } from '../crypto/bytes.ts';
@@ -162,7 +163,13 @@ export function checkSeenBy(
       'The peer signed something else than the node says.',
     );
     requireThat(agreement !== 'same_text' || Boolean(statement.text), 'The peer signed that it got no text.');
-    const apart = Date.parse(String(statement.fetched_at)) - Date.parse(event.observed_at);
+    const fetched = String(statement.fetched_at);
+    // In another form, a time would depend on where it is read.
+    requireThat(
+      INSTANT.test(event.observed_at) && INSTANT.test(fetched),
+      'A time has another form than a node writes.',
+    );
+    const apart = Date.parse(fetched) - Date.parse(event.observed_at);
     requireThat(
       Math.abs(apart) <= OBSERVATION_WINDOW_MS,
       'The peer did not fetch it within a minute of this observation.',
@@ -171,7 +178,7 @@ export function checkSeenBy(
       agreement,
       called: peer.name,
       key: peer.key,
-      at: String(statement.fetched_at),
+      at: fetched,
       from: String(asked.from),
     };
   });
@@ -191,8 +198,15 @@ export function checkSeenBy(
         ]),
     {
       ...signed,
-      name: `${name} signed that it got ${SAW[agreement]} from the same address.`,
-      detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it.${alias} Compare its key: ${key}`,
+      ...(from === ownKey
+        ? {
+            name: `${name} signed that it got ${SAW[agreement]} from the same address.`,
+            detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it.${alias} Compare its key: ${key}`,
+          }
+        : {
+            name: `${name} signed, as another key asked, that it got ${SAW[agreement]} from the same address.`,
+            detail: `Its Ed25519 signature is over the digest and that request, which fixed a result without telling it.${alias} Compare its key: ${key}`,
+          }),
     },
     stated(
       `${name} fetched it itself, at ${at}.`,

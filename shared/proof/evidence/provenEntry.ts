@@ -30,6 +30,10 @@ import {
  * and timestamps.
  */
 
+/** What is known of a time that a node states. */
+export const OWN_CLOCK = 'It is from the node’s clock.';
+export const NOT_LATER = 'Timestamps and witnesses only say by when it was there.';
+
 type ClaimIds = EvidenceClaim['id'];
 
 export function checkEntry(

@@ -1,11 +1,12 @@
 import { Tokenizer } from 'htmlparser2';
 import type { Passage } from '../../findings/finding.ts';
-import { normalTextOf } from '../../findings/normalText.ts';
+import { type NormalText, normalTextOf } from '../../findings/normalText.ts';
 import { charsetInHtml } from '../../values/htmlCharset.ts';
 
 /*
- * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. White space does not
- * count, since tags may or may not stand for it. Only in a table it does, because two cells are not one number.
+ * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. The two do not make
+ * the same text of markup. So words are also found if white space, the marks of lists and raised digits are left aside, or what
+ * browsers hide or show is. But then they can say something else than the bytes, and are not found exactly.
  */
 
 /** A text that was read from bytes, with the range of the quoted words in it (UTF-16 units). */
@@ -13,6 +14,8 @@ export interface SeenPassage {
   text: string;
   start: number;
   end: number;
+  /** Whether a reader of the bytes sees these words, also where they begin and end. */
+  isExact: boolean;
 }
 
 /** In larger objects, no words are looked for. */
@@ -26,13 +29,15 @@ export function seePassage(
 ): SeenPassage | 'absent' | 'unreadable' {
   const kind = kindOf(bytes, mediaType);
   if (kind === 'other' || bytes.length > MAX_SEEN_BYTES) return 'unreadable';
+  const isXml = /xml/i.test(mediaType) && !/html/i.test(mediaType);
   const source = decode(bytes, mediaType);
-  const isTable = kind === 'table';
-  for (const [text, words] of readings(source, kind, passage.exact)) {
-    const seen = find(text, { ...passage, exact: words }, isTable);
-    if (seen) return { text, ...seen };
+  let loose: SeenPassage | undefined;
+  for (const { text, words, isLoose = false } of readings(source, isXml ? 'xml' : kind, passage.exact)) {
+    const seen = find(text, { ...passage, exact: words });
+    if (seen?.isExact && !isLoose) return { text, ...seen };
+    if (seen) loose ??= { text, ...seen, isExact: false };
   }
-  return 'absent';
+  return loose ?? 'absent';
 }
 
 type Kind = 'markup' | 'table' | 'text' | 'other';
@@ -48,21 +53,32 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   return /<(!doctype|html|head|body)\b/i.test(beginning) ? 'markup' : 'text';
 }
 
-/** Stands before each item of a list in a reading of markup. */
+/** A way in which a text and the quoted words are read. */
+interface Reading {
+  text: string;
+  words: string;
+  isLoose?: boolean;
+}
+
+/** Stands before each item of a list that has no numbers. */
 const ITEM = '•';
 
-/** The ways in which a text and the quoted words are read, the strictest first. */
-function* readings(source: string, kind: Kind, words: string): Generator<[text: string, words: string]> {
-  if (kind === 'markup') {
-    // The node's text marks the items of lists. Where none is, the same signs are a minus or a number.
-    const marked = words.replace(/^\s*(?:-|\d+\.)\s+/gm, `\n${ITEM} `);
+function* readings(source: string, kind: Kind | 'xml', words: string): Generator<Reading> {
+  if (kind === 'markup' || kind === 'xml') {
+    // The node's text marks such items with the sign that is a minus before a number.
+    const marked = words.replace(/^\s*-\s+(?!\d)/gm, `\n${ITEM} `);
+    const shown = textOfMarkup(source, kind === 'xml' ? OF_XML : AS_SHOWN);
+    yield { text: shown, words: marked };
+    if (marked !== words) yield { text: shown, words };
+    const unmarked = words.replace(/^\s*(?:-|\d+\.|[a-z]{1,5}\.)\s+/gim, '');
     for (const hidden of [HIDDEN, CODE]) {
-      yield [textOfMarkup(source, hidden, ''), words];
-      if (marked !== words) yield [textOfMarkup(source, hidden, `${ITEM} `), marked];
+      const text = textOfMarkup(source, { hidden, isApart: (name) => !INLINE.has(name), hasMarks: false });
+      yield { text, words, isLoose: true };
+      yield { text, words: unmarked, isLoose: true };
     }
   }
-  yield [source, words];
-  if (kind === 'table') for (const delimiter of ',;\t|') yield [cellsOf(source, delimiter), words];
+  if (kind === 'table') for (const delimiter of ',;\t|') yield { text: cellsOf(source, delimiter), words };
+  yield { text: source, words, isLoose: kind === 'markup' || kind === 'xml' };
 }
 
 /** Returns the text of CSV (RFC 4180) with a tab between cells, as the node's text has it. */
@@ -72,28 +88,73 @@ function cellsOf(csv: string, delimiter: string): string {
   return csv.replace(cellOrDelimiter, (_, cell?: string) => cell?.replaceAll('""', '"') ?? '\t');
 }
 
-const CODE = new Set(['script', 'style']);
-const HIDDEN = new Set('script style template noscript svg iframe object canvas textarea title'.split(' '));
-const INLINE = new Set(
-  'a abbr b bdi bdo cite code del em font i img ins kbd label mark q s samp small span strong sub sup time u var wbr'.split(
-    ' ',
-  ),
+const setOf = (names: string) => new Set(names.split(' '));
+const CODE = setOf('script style');
+const HIDDEN = setOf('script style template noscript svg iframe object canvas textarea title');
+const INLINE = setOf(
+  'a abbr b bdi bdo cite code del em font i img ins kbd label mark q s samp small span strong sub sup time u var wbr',
 );
 
-/**
- * Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep.
- *
- * @param item what stands before each item of a list
- */
-function textOfMarkup(source: string, hidden: ReadonlySet<string>, item: string): string {
+/** How markup is read. */
+interface MarkupReading {
+  /** The elements whose text is left out. */
+  hidden: ReadonlySet<string>;
+  /** Whether there is white space before and after an element. */
+  isApart: (name: string) => boolean;
+  /** Whether the items of lists have the marks that a browser shows. */
+  hasMarks: boolean;
+}
+
+/** What browsers begin on a new line or in a new cell, and raised or lowered digits, which are another number. */
+const APART = setOf(
+  'address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol optgroup option p pre search section sub summary sup table tbody td tfoot th thead tr ul',
+);
+const AS_SHOWN: MarkupReading = {
+  hidden: setOf('script style template noscript iframe canvas datalist audio video title'),
+  isApart: (name) => APART.has(name),
+  hasMarks: true,
+};
+/** Elements of XML are whatever somebody made them. */
+const OF_XML: MarkupReading = { hidden: new Set(), isApart: () => true, hasMarks: false };
+
+/** The marks of the items in the lists that are open. */
+class ListMarks {
+  readonly #open: { next: number | undefined }[] = [];
+
+  /** @param attributes of the element; a list with other numbers than 1, 2, 3 … has none here */
+  begin(name: string, attributes: ReadonlySet<string>): string {
+    if (name === 'ul' || name === 'menu' || name === 'ol')
+      this.#open.push({ next: name === 'ol' && attributes.size === 0 ? 1 : undefined });
+    const list = this.#open.at(-1);
+    if (name !== 'li') return '';
+    if (list?.next === undefined || attributes.has('value')) return `${ITEM} `;
+    return `${list.next++}. `;
+  }
+
+  end(name: string): void {
+    if (name === 'ul' || name === 'menu' || name === 'ol') this.#open.pop();
+  }
+}
+
+/** Attributes that change the numbers of a list. */
+const NUMBERING = setOf('start reversed type value');
+
+/** Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep. */
+function textOfMarkup(source: string, { hidden, isApart, hasMarks }: MarkupReading): string {
   let text = '';
   let name = '';
   let attribute = '';
   /** The hidden element that is open, and how often. */
   let closed = '';
   let depth = 0;
+  const marks = new ListMarks();
+  const numbering = new Set<string>();
   const put = (part: string) => {
     if (depth === 0) text += part;
+  };
+  const opened = () => {
+    const mark = marks.begin(name, numbering);
+    if (hasMarks) put(mark);
   };
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
@@ -102,21 +163,26 @@ function textOfMarkup(source: string, hidden: ReadonlySet<string>, item: string)
       ontextentity: (codePoint) => put(String.fromCodePoint(codePoint)),
       onopentagname(start, end) {
         name = source.slice(start, end).toLowerCase();
-        if (!INLINE.has(name)) put('\n');
-        if (name === 'li') put(item);
+        numbering.clear();
+        if (isApart(name)) put('\n');
       },
       onopentagend() {
         if (depth === 0 && hidden.has(name)) closed = name;
         if (name === closed) depth += 1;
+        opened();
       },
-      onselfclosingtag() {},
+      onselfclosingtag: opened,
       onclosetag(start, end) {
         const closing = source.slice(start, end).toLowerCase();
         if (depth > 0 && closing === closed) depth -= 1;
         if (depth === 0) closed = '';
-        if (!INLINE.has(closing)) put('\n');
+        marks.end(closing);
+        if (isApart(closing)) put('\n');
       },
-      onattribname: (start, end) => void (attribute = source.slice(start, end).toLowerCase()),
+      onattribname(start, end) {
+        attribute = source.slice(start, end).toLowerCase();
+        if (NUMBERING.has(attribute)) numbering.add(attribute);
+      },
       onattribdata(start, end) {
         if (name === 'img' && attribute === 'alt') put(source.slice(start, end));
       },
@@ -136,40 +202,75 @@ function textOfMarkup(source: string, hidden: ReadonlySet<string>, item: string)
   return text;
 }
 
-/** Returns the range of words in a text; of several, the one with the most of the context around it. */
+/** A text without white space, and where there was some. */
+class Spaceless {
+  readonly characters: string;
+  readonly #normal: NormalText;
+  /** The place in the normal text of each UTF-16 unit. */
+  readonly #places: Uint32Array;
+
+  constructor(text: string) {
+    this.#normal = normalTextOf(text, true);
+    const { text: normal } = this.#normal;
+    this.characters = normal.replaceAll(' ', '');
+    this.#places = new Uint32Array(this.characters.length);
+    let next = 0;
+    for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') this.#places[next++] = at;
+  }
+
+  isAfterSpace(at: number): boolean {
+    return this.#normal.text[(this.#places[at] ?? 0) - 1] === ' ';
+  }
+
+  /** Returns the range of units in the text as it was given. */
+  rangeOf(at: number, length: number): { start: number; end: number } {
+    const { starts, ends } = this.#normal;
+    return { start: starts[this.#places[at] ?? 0] ?? 0, end: ends[this.#places[at + length - 1] ?? 0] ?? 0 };
+  }
+}
+
+const IN_WORD = /[\p{L}\p{N}]/u;
+const MARK = /\p{M}/u;
+
+/** Whether both have white space at the same places between letters and digits. Elsewhere it changes no word and no number. */
+function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
+  const { characters } = words;
+  for (let place = 1; place < characters.length; place += 1) {
+    if (text.isAfterSpace(at + place) === words.isAfterSpace(place)) continue;
+    if (IN_WORD.test(characters[place - 1] ?? '') && IN_WORD.test(characters[place] ?? '')) return false;
+  }
+  return true;
+}
+
+/** Returns the range of words in a text; of several, one that is exact, and of these the one with the most of the context around it. */
 function find(
-  text: string,
+  source: string,
   { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
-  hasSpaces: boolean,
-): { start: number; end: number } | undefined {
-  const compared = (part: string) => (hasSpaces ? part : part.replaceAll(' ', ''));
-  const { text: normal, starts, ends } = normalTextOf(text, true);
-  const [words, before, after] = [exact, prefix, suffix].map((part) =>
-    compared(normalTextOf(part, true).text),
-  ) as [string, string, string];
-  if (words === '') return undefined;
-  const places: number[] = [];
-  for (let at = 0; at < normal.length; at += 1) if (hasSpaces || normal[at] !== ' ') places.push(at);
-  const all = compared(normal);
-  let best: { at: number; context: number } | undefined;
+): { start: number; end: number; isExact: boolean } | undefined {
+  const text = new Spaceless(source);
+  const words = new Spaceless(exact);
+  const { characters: all } = text;
+  const { length } = words.characters;
+  const [before, after] = [prefix, suffix].map((part) => new Spaceless(part).characters) as [string, string];
+  if (length === 0) return undefined;
+  let best: { at: number; context: number; isExact: boolean } | undefined;
   for (
-    let at = all.indexOf(words), seen = 0;
+    let at = all.indexOf(words.characters), seen = 0;
     at >= 0 && seen < 500;
-    at = all.indexOf(words, at + 1), seen += 1
+    at = all.indexOf(words.characters, at + 1), seen += 1
   ) {
     let context = 0;
     while (context < before.length && all[at - 1 - context] === before[before.length - 1 - context])
       context += 1;
-    const end = at + words.length;
+    const end = at + length;
     for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
       context += 1;
-    if (!best || context > best.context) best = { at, context };
+    // A letter with a mark, such as one that strikes it through, is another one.
+    const isExact = !MARK.test(all[end] ?? '') && hasSameSpaces(text, at, words);
+    const isBetter = !best || (isExact === best.isExact ? context > best.context : isExact);
+    if (isBetter) best = { at, context, isExact };
   }
-  if (!best) return undefined;
-  return {
-    start: starts[places[best.at] ?? 0] ?? 0,
-    end: ends[places[best.at + words.length - 1] ?? 0] ?? 0,
-  };
+  return best && { ...text.rangeOf(best.at, length), isExact: best.isExact };
 }
 
 /** Decodes text like a browser: the byte order mark, the charset of the media type, what the document declares, UTF-8. */

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '3b9bc2e10101fd40bf6844bc9682ba6e93f9b777de04abf1d7ff08bbd33267b9',
+    script: 'dfb699d90358f9dd42a8f5b34e7c64c73ae655a0c567533159b6c98bb1aa850c',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];

@@ -59,9 +59,16 @@ export class CopiedLedger {
     this.#head = head;
   }
 
-  /** Reads an entry, and returns whether it is in the ledger that the checkpoint covers. @throws Error */
+  /**
+   * Reads an entry, and returns whether it is in the ledger that the checkpoint covers. A file can have more entries than that:
+   * the hash of one of these is no part of the root.
+   *
+   * @throws Error
+   */
   async entry(seq: number): Promise<{ entry: Entry; isIncluded: boolean }> {
     const place = seq - 1;
+    if (!Number.isInteger(place) || place < 0 || place >= this.#head.size)
+      throw new Error(`The checkpoint covers no entry ${seq}.`);
     const entries = splitEntries(await this.#tile('entries', Math.floor(place / TILE_WIDTH)));
     const leaf = entries[place % TILE_WIDTH] ?? new Uint8Array();
     const entry = JSON.parse(new TextDecoder().decode(leaf)) as Entry;
