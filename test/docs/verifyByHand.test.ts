@@ -162,6 +162,36 @@ test('the scripts refuse another pack or retrieval than the one that was asked f
   }
 });
 
+test('the signature script refuses keys with which anybody can sign', async () => {
+  const folder = await temporaryFolder();
+  const program = (await codeBlocksOf('verify-by-hand.md', 'python')).get('signature.py') ?? '';
+  await writeFile(join(folder, 'signature.py'), program);
+  const said = async (encoded: Buffer) => {
+    const key = Buffer.concat([Buffer.of(1), encoded]);
+    const id = createHash('sha256').update('weak.example\n').update(key).digest().subarray(0, 4);
+    // The identity as the point, and 0: this holds for a key that is the identity, whatever the text is.
+    const signature = Buffer.concat([id, Buffer.of(1), Buffer.alloc(63)]).toString('base64');
+    await writeFile(
+      join(folder, 'weak.key'),
+      `weak.example+${id.toString('hex')}+${key.toString('base64')}\n`,
+    );
+    await writeFile(join(folder, 'weak.note'), `weak.example\n5\nAAAA\n\n— weak.example ${signature}\n`);
+    const { stdout } = await run('python3', ['signature.py', 'weak.note', 'weak.key'], { cwd: folder });
+    return stdout;
+  };
+  const encodings = {
+    identity: `01${'00'.repeat(31)}`,
+    ofOrderTwo: `ec${'ff'.repeat(30)}7f`,
+    ofOrderFour: '00'.repeat(32),
+    ofOrderEight: '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  };
+  for (const [what, hex] of Object.entries(encodings))
+    expect(await said(Buffer.from(hex, 'hex')), what).toMatch(/^NOT SIGNED BY/);
+  // RFC 8032, section 5.1.3: x is 0, and its sign bit is set.
+  for (const hex of [`01${'00'.repeat(30)}80`, `ec${'ff'.repeat(31)}`])
+    await expect(said(Buffer.from(hex, 'hex')), hex).rejects.toThrow('not the one encoding of a point');
+});
+
 function withCheckpoint(evidence: Evidence, checkpoint: string): Evidence {
   const proofs = evidence.recorded.proofs.map((proof) => ({ ...proof, checkpoint }));
   return { ...evidence, recorded: { ...evidence.recorded, proofs } };
