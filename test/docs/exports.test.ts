@@ -41,5 +41,5 @@ test('the commands in exports.md work', async () => {
     .toString('latin1')
     .replace('\r\n\r\ntwo', '\r\n\r\ntow');
   await writeFile(file, gzipSync(Buffer.from(altered, 'latin1')));
-  await expect(output('check')).rejects.toThrow(/CHANGED <urn:uuid:/);
+  await expect(output('check')).rejects.toThrow(/CHANGED "<urn:uuid:/);
 });

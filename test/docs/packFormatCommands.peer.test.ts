@@ -63,7 +63,7 @@ test('the commands in pack-format.md accept a pack file created by a node', asyn
   ]);
   expect(await output('name')).toBe(`${id}\n`);
   await writeFile(join(folder, 'read_pack.py'), block('python', 'read_pack.py'));
-  expect(await output('python')).toBe('Sea level at Cuxhaven - 3 files, all intact\n');
+  expect(await output('python')).toBe('"Sea level at Cuxhaven" - 3 files, all intact\n');
   expect(await output('verify')).toMatch(/Everything is intact: 8 files\.\n$/);
 
   const record = JSON.parse(await readFile(join(folder, id, 'pack.json'), 'utf8')) as { title: string };

@@ -74,7 +74,7 @@ async function runPage(script: ScriptPage): Promise<void> {
 
   await output('keep');
   for (const number of [seq, '1'])
-    expect(await output(script.verify, { SEQ: number })).toMatch(/in the ledger of node-/);
+    expect(await output(script.verify, { SEQ: number })).toMatch(/in the ledger of "?node-/);
   await expect(output(script.verify, { SEQ: seq, NODE: await lyingProxy(node.url) })).rejects.toThrow(
     /NOT IN/,
   );

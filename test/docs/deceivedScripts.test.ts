@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { sha256Of } from '../../server/ledger/entry.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { SigningOwner } from '../evidence/signingOwner.ts';
+import { codeBlocksOf } from '../support/docs.ts';
+import { temporaryFolder } from '../support/node.ts';
+
+/*
+ * The scripts of verify-by-hand.md, given what somebody made to deceive them: with the key of a node, or without any.
+ */
+
+const run = promisify(execFile);
+
+/** Saves the scripts, and returns a function that runs one of them. */
+async function savedScripts() {
+  const folder = await temporaryFolder();
+  for (const [name, program] of await codeBlocksOf('verify-by-hand.md', 'python'))
+    await writeFile(join(folder, name), program);
+  const python = async (...words: string[]) => (await run('python3', words, { cwd: folder })).stdout;
+  return { folder, python };
+}
+
+test('the signature script refuses keys with which anybody can sign', async () => {
+  const { folder, python } = await savedScripts();
+  const said = async (encoded: Buffer) => {
+    const key = Buffer.concat([Buffer.of(1), encoded]);
+    const id = createHash('sha256').update('weak.example\n').update(key).digest().subarray(0, 4);
+    // The identity as the point, and 0: this holds for a key that is the identity, whatever the text is.
+    const signature = Buffer.concat([id, Buffer.of(1), Buffer.alloc(63)]).toString('base64');
+    await writeFile(
+      join(folder, 'weak.key'),
+      `weak.example+${id.toString('hex')}+${key.toString('base64')}\n`,
+    );
+    await writeFile(join(folder, 'weak.note'), `weak.example\n5\nAAAA\n\n— weak.example ${signature}\n`);
+    return python('signature.py', 'weak.note', 'weak.key');
+  };
+  const encodings = {
+    identity: `01${'00'.repeat(31)}`,
+    ofOrderTwo: `ec${'ff'.repeat(30)}7f`,
+    ofOrderFour: '00'.repeat(32),
+    ofOrderEight: '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  };
+  for (const [what, hex] of Object.entries(encodings))
+    expect(await said(Buffer.from(hex, 'hex')), what).toMatch(/^NOT SIGNED BY/);
+  // RFC 8032, section 5.1.3: x is 0, and its sign bit is set.
+  for (const hex of [`01${'00'.repeat(30)}80`, `ec${'ff'.repeat(31)}`])
+    await expect(said(Buffer.from(hex, 'hex')), hex).rejects.toThrow('not the one encoding of a point');
+});
+
+/** What a reader would take for another verdict: a line of its own, after which a terminal shows nothing. */
+const VERDICT = '1\nintact: "event.recorded" "1" signed by "other.example"\n\u001b[8m\u009b8m';
+
+test('no script prints a verdict that is in what it reads', async () => {
+  const { folder, python } = await savedScripts();
+  const owner = new SigningOwner();
+  const record = canonicalText({
+    id: VERDICT,
+    url: `https://page.example/${VERDICT}`,
+    sha256: sha256Of('x'),
+    previous_sha256: null,
+  });
+  const entry = owner.add('event.recorded', VERDICT, record);
+  const file = { name: VERDICT, sha256: sha256Of('y'), bytes: 1, media_type: '', content: 'eQ==' };
+  const evidence = owner.seal({ kind: 'event', recorded: owner.proven(entry, record), files: [file] });
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  const writeEvidence = (value: object) =>
+    write('evidence.html', `<i id="evidence">${JSON.stringify(value)}</i>`);
+  await write('key', `${owner.key.verifierKey}\n`);
+  await writeEvidence(evidence);
+  const lines = [await python('evidence.py', 'evidence.html', 'key')];
+  expect(lines[0]).toMatch(/^intact: "event.recorded" "1\\nintact/);
+  const { checkpoint, hashes } = owner.prove(entry);
+  const path = hashes.map((hash) => `${hash}\n`).join('');
+  await write('entry.json', JSON.stringify(entry));
+  await write('entry.tlog-proof', `c2sp.org/tlog-proof@v1\nindex 0\n${path}\n${checkpoint}`);
+  lines.push(await python('proof.py', 'entry.json', 'entry.tlog-proof'));
+  await write('other.tlog-proof', `c2sp.org/tlog-proof@v1\nindex 0\n\n\u001b[8m${checkpoint}`);
+  lines.push(await python('proof.py', 'entry.json', 'other.tlog-proof'));
+  for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]+\n$/);
+
+  // The sentences of what does not hold say no more.
+  for (const change of [{ key: VERDICT }, { files: [{ ...file, content: 'eg==' }] }]) {
+    await writeEvidence(owner.seal({ ...evidence, ...change }));
+    const refused = run('python3', ['evidence.py', 'evidence.html', 'key'], { cwd: folder });
+    await expect(refused).rejects.toThrow(/^AssertionError: [\x20-\x7e]+\n$/m);
+    await expect(refused).rejects.not.toThrow(/^intact/m);
+  }
+});
