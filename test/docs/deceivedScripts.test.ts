@@ -1,18 +1,22 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { sha256Of } from '../../server/ledger/entry.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { SigningOwner } from '../evidence/signingOwner.ts';
 import { codeBlocksOf } from '../support/docs.ts';
-import { temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 /*
  * The scripts of verify-by-hand.md, given what somebody made to deceive them: with the key of a node, or without any.
  */
+
+afterEach(closeTestNodes);
 
 const run = promisify(execFile);
 
@@ -50,6 +54,34 @@ test('the signature script refuses keys with which anybody can sign', async () =
   // RFC 8032, section 5.1.3: x is 0, and its sign bit is set.
   for (const hex of [`01${'00'.repeat(30)}80`, `ec${'ff'.repeat(31)}`])
     await expect(said(Buffer.from(hex, 'hex')), hex).rejects.toThrow('not the one encoding of a point');
+});
+
+test('a retrieval that the ledger does not cover is not believed, whatever a node says of its entry', async () => {
+  const { folder, python } = await savedScripts();
+  const node = await openTestNode();
+  await node.sendJson('POST', '/api/nodes', { path: 'a', title: 'A' });
+  expect(await python('ledger.py', node.url)).toMatch(/^1 entries of /);
+  const retrieval = { id: 5, url: 'https://page.example/never-fetched', sha256: 'a'.repeat(64), status: 200 };
+  const root = sha256Of(`\0${canonicalText(retrieval)}`);
+  const digest = sha256Of(canonicalText({ first: 5, last: 5, root }));
+  const entry = { seq: 3, type: 'retrievals.recorded', subject: '5', digest, hash: 'not even a hash' };
+  let hashes: string[] = [];
+  const server = createServer((request, response) => {
+    const proof = { retrieval, first: 5, last: 5, hashes, ledger_entry: 3 };
+    response.end(JSON.stringify(request.url?.endsWith('/proof') ? proof : { items: [entry] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    expect(await python('retrieval.py', url, '5')).toMatch(/^NOT COVERED by an entry "https:/);
+    // It would be covered if the ledger had that entry.
+    await writeFile(join(folder, 'ledger.json'), JSON.stringify([entry]));
+    expect(await python('retrieval.py', url, '5')).toMatch(/^covered by entry 3 /);
+    hashes = [Buffer.alloc(32).toString('base64')];
+    await expect(python('retrieval.py', url, '5')).rejects.toThrow('the proof is too long');
+  } finally {
+    server.close();
+  }
 });
 
 /** What a reader would take for another verdict: a line of its own, after which a terminal shows nothing. */
