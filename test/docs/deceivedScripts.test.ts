@@ -84,6 +84,23 @@ test('a retrieval that the ledger does not cover is not believed, whatever a nod
   }
 });
 
+test('a script that rests on asserts refuses to run without them', async () => {
+  let refused = 0;
+  for (const document of ['verify-by-hand.md', 'pack-format.md', 'exports.md', 'scripts/python.md']) {
+    const folder = await temporaryFolder();
+    const scripts = await codeBlocksOf(document, 'python');
+    for (const [name, program] of scripts) await writeFile(join(folder, name), program);
+    for (const [name, program] of scripts) {
+      if (!/^\s*(if .*: )?assert\b/m.test(program)) continue;
+      refused += 1;
+      await expect(run('python3', ['-O', name, '-', '-'], { cwd: folder }), name).rejects.toThrow(
+        'python3 -O leaves out the checks of this script',
+      );
+    }
+  }
+  expect(refused).toBe(7);
+});
+
 /** What a reader would take for another verdict: a line of its own, after which a terminal shows nothing. */
 const VERDICT = '1\nintact: "event.recorded" "1" signed by "other.example"\n\u001b[8m\u009b8m';
 
