@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -11,9 +11,10 @@ import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { SigningOwner } from '../evidence/signingOwner.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { requirePrograms } from '../support/requirements.ts';
 
 /*
- * The scripts of verify-by-hand.md, given what somebody made to deceive them: with the key of a node, or without any.
+ * The scripts of the documentation, given what somebody made to deceive them: with the key of a node, or without any.
  */
 
 afterEach(closeTestNodes);
@@ -139,4 +140,37 @@ test('no script prints a verdict that is in what it reads', async () => {
     await expect(refused).rejects.toThrow(/^AssertionError: [\x20-\x7e]+\n$/m);
     await expect(refused).rejects.not.toThrow(/^intact/m);
   }
+});
+
+test('the shell scripts print no verdict that is in what they read, and run nothing of it', async ({
+  skip,
+}) => {
+  await requirePrograms(['openssl'], skip);
+  const folder = await temporaryFolder();
+  for (const [name, program] of await codeBlocksOf('scripts/shell.md', 'sh'))
+    await writeFile(join(folder, name), program);
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  const prove = () =>
+    run('sh', ['proof.sh', 'entry', 'proof', 'key'], { cwd: folder }).then(
+      ({ stdout }) => stdout,
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+  const owner = new SigningOwner();
+  const entry = owner.add('pack.added', 'pk_\nNOT IN the ledger of anybody', '{}');
+  const { checkpoint } = owner.prove(entry);
+  await write('entry', canonicalText(entry));
+  await write('key', `${owner.key.verifierKey}\n`);
+  await write('proof', `c2sp.org/tlog-proof@v1\nindex 0\n\n${checkpoint}`);
+  expect(await prove()).toMatch(
+    /^signed by owner.example\nin the ledger of owner.example: \{.*pk_\\n.*\}\n$/,
+  );
+  for (const index of ['a[$(touch touched)]', '', '0\nindex 1']) {
+    await write('proof', `c2sp.org/tlog-proof@v1\nindex ${index}\n\n${checkpoint}`);
+    expect(await prove()).toBe('signed by owner.example\nthis is not a proof\n');
+  }
+  for (const name of ['x||p;e touch touched ', 'owner.example\nx', '']) {
+    await write('key', owner.key.verifierKey.replace('owner.example', name));
+    expect(await prove()).toBe('this is not the key of a node\n');
+  }
+  expect(await readdir(folder)).not.toContain('touched');
 });
