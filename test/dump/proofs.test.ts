@@ -151,6 +151,7 @@ describe('a dump is refused if', () => {
       (line) => cut(line, 'line'),
       'the line of the witness is not valid',
     ],
+    ['cosignature', 'of another time', member('at', '2020-01-01T00:00:00.000Z'), 'not that of the line'],
     ['witnessed_log', 'of another size', member('size', 9), 'another log, size or root'],
     ['witness_refusal', 'of another size', member('size', 9), 'another checkpoint'],
     ['witness_refusal', 'with another checkpoint', member('body', 'x\n1\n'), 'another checkpoint'],
@@ -177,6 +178,7 @@ describe('a dump is refused if', () => {
       size,
       root: root.toString('hex'),
       line: cosign(cosigner, `${String(origin)}\n${size}\n${root.toString('base64')}\n`, 0),
+      at: '1970-01-01T00:00:00.000Z',
     };
     const other = altered(valid.lines, 'cosignature', 0, (line) => ({ ...line, ...change }));
     const { line, sentence } = await refusal(valid, withTrailer(other));

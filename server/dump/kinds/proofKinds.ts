@@ -106,6 +106,7 @@ const cosignature = kind({
     const key = parseCosignerKey(witness);
     const found = key && findCosignature(signature, bodyStart(value), key);
     requireThat(found?.line === signature, 'the line of the witness is not valid.', at);
+    requireThat(found.at === Date.parse(value.at), 'its time is not that of the line.', at);
   },
 });
 
