@@ -7,11 +7,10 @@ import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
 import { checkBody } from '../../shared/values/checkBody.ts';
 import { digestSchema } from '../../shared/values/digest.ts';
 import { instantSchema } from '../../shared/values/text.ts';
-import { type Checkpoint, CheckpointError, nodeCrypto, openCheckpoint } from '../ledger/checkpoint.ts';
-import { keyNameOf } from '../ledger/nodeKey.ts';
+import { type Checkpoint, nodeCrypto } from '../ledger/checkpoint.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { count, DumpedArchive, type DumpKind, line } from './dumpedArchive.ts';
-import { DumpError, dumpStatement, splitLines } from './dumpFile.ts';
+import { DumpError, dumpStatement, openCheckpointIn, splitLines } from './dumpFile.ts';
 import { DUMP_FORMAT, DUMP_KINDS, KINDS } from './kinds/kinds.ts';
 
 const headerLine = line('header', {
@@ -147,9 +146,8 @@ class DumpCheck {
       );
     }
     const { node, key, checkpoint } = at(1, () => checkBody(headerLine, value));
-    this.#header = { format, node, verifierKey: key, checkpoint: checkpointOf(checkpoint, key) };
-    // A key signs the checkpoints of the node that it names.
-    if (this.#header.checkpoint.origin !== node || keyNameOf(key) !== node)
+    this.#header = { format, node, verifierKey: key, checkpoint: openCheckpointIn(checkpoint, key, 1) };
+    if (this.#header.checkpoint.origin !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
   }
 
@@ -220,16 +218,6 @@ function at<Result>(line: number, check: () => Result): Result {
     return check();
   } catch (error) {
     if (error instanceof Problem) throw new DumpError(error.message.replace(/\.?$/, '.'), line);
-    throw error;
-  }
-}
-
-function checkpointOf(note: string, key: string): Checkpoint {
-  try {
-    return openCheckpoint(note, key);
-  } catch (error) {
-    if (error instanceof CheckpointError)
-      throw new DumpError(`the checkpoint is invalid: ${error.message}`, 1);
     throw error;
   }
 }

@@ -1,4 +1,6 @@
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import { keyNameOf } from '../ledger/nodeKey.ts';
 
 /** A file that is not a dump, is truncated or was altered. Nothing of it was imported. */
 export class DumpError extends Error {
@@ -9,6 +11,19 @@ export class DumpError extends Error {
     super(line === undefined ? message : `line ${line}: ${message}`);
     this.name = 'DumpError';
     this.line = line;
+  }
+}
+
+/** Opens a checkpoint in a dump with the key that is said to have signed it. @throws DumpError */
+export function openCheckpointIn(note: string, key: string, line: number): Checkpoint {
+  try {
+    const checkpoint = openCheckpoint(note, key);
+    if (checkpoint.origin !== keyNameOf(key)) throw new DumpError('the checkpoint is of another log.', line);
+    return checkpoint;
+  } catch (error) {
+    if (error instanceof CheckpointError)
+      throw new DumpError(`the checkpoint is invalid: ${error.message}`, line);
+    throw error;
   }
 }
 

@@ -155,6 +155,8 @@ export class DumpedArchive {
   /** The ledger entries of withholdings that no later line ended. */
   readonly withheld = new Set<number>();
   readonly released = new Set<string>();
+  /** The keys of the logs that this node witnesses. */
+  readonly witnessed = new Map<string, string>();
 
   source(key: number | undefined, line: number): DumpedSource {
     const source = key === undefined ? undefined : this.sources.get(key);

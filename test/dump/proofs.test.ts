@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cosign, cosignerFrom } from '../../server/ledger/witness/cosignature.ts';
 import type { Copy } from '../../shared/node/copy.ts';
+import { noteBody } from '../../shared/proof/ledger/signedNote.ts';
+import { keyOf } from '../evidence/signingOwner.ts';
 import { history, ScriptedLog } from '../ledger/witness/scriptedLog.ts';
 import {
   closeTimestampAuthorities,
@@ -29,6 +31,9 @@ import {
 /** Dumps and copies carry what authorities and witnesses said, and what this node saw as a witness. */
 
 const valid: ValidDump = { folder: '', lines: [], data: '', head: undefined };
+const LOG = new ScriptedLog();
+/** A key of another owner with the name of that log. */
+const OTHER = keyOf('log.example/scripted', 8);
 let node: TestNode;
 let copied: Copy;
 
@@ -55,11 +60,10 @@ beforeAll(async () => {
   expect((await node.sendJson('PATCH', '/manage/settings', settings)).status).toBe(200);
   await send(node, '/manage/timestamps', {});
   await send(node, '/manage/witnesses/submit', {});
-  const log = new ScriptedLog();
-  await send(node, '/manage/witness/logs', { key: log.key });
+  await send(node, '/manage/witness/logs', { key: LOG.key });
   const post = (body: string) => node.fetch('/witness/add-checkpoint', { method: 'POST', body });
-  expect((await post(log.request(history('a', 2), 0))).status).toBe(200);
-  expect((await post(log.request(history('b', 3), 2))).status).toBe(422);
+  expect((await post(LOG.request(history('a', 2), 0))).status).toBe(200);
+  expect((await post(LOG.request(history('b', 3), 2))).status).toBe(422);
   await sync();
   valid.lines = parseLines(await read(node, '/api/dump.jsonl'));
   await node.close();
@@ -153,8 +157,38 @@ describe('a dump is refused if', () => {
     ],
     ['cosignature', 'of another time', member('at', '2020-01-01T00:00:00.000Z'), 'not that of the line'],
     ['witnessed_log', 'of another size', member('size', 9), 'another log, size or root'],
+    [
+      'witnessed_log',
+      'with an altered checkpoint',
+      (line) => cut(line, 'note'),
+      'its signature does not match',
+    ],
+    ['witnessed_log', 'of another key', member('key', OTHER.verifierKey), 'has not signed this checkpoint'],
+    ['witnessed_log', 'of the key of another log', (line) => ({ ...line, key: 'x' }), 'that of another log'],
     ['witness_refusal', 'of another size', member('size', 9), 'another checkpoint'],
     ['witness_refusal', 'with another checkpoint', member('body', 'x\n1\n'), 'another checkpoint'],
+    [
+      'witness_refusal',
+      'of an altered request',
+      (line) => cut(line, 'request'),
+      'its signature does not match',
+    ],
+    [
+      'witness_refusal',
+      'of an altered checkpoint that was known',
+      (line) => cut(line, 'known_note'),
+      'its signature does not match',
+    ],
+    ['witness_refusal', 'with another known size', member('known_size', 3), 'it does not contradict'],
+    [
+      'witness_refusal',
+      'of what was known',
+      (line) => {
+        const known = LOG.checkpoint(history('a', 2));
+        return { ...line, size: 2, body: noteBody(known), request: LOG.request(history('a', 2), 2) };
+      },
+      'it does not contradict',
+    ],
   ];
 
   test.each(CHANGES)('a %s is %s', async (kind, _what, change, message) => {
@@ -163,6 +197,14 @@ describe('a dump is refused if', () => {
       indexOf(valid.lines, kind, 0) + 1,
       expect.stringContaining(message) as string,
     ]);
+  });
+
+  test('a witness_refusal is of a log that is not there', async () => {
+    const others = valid.lines.filter(({ kind }) => kind !== 'witnessed_log');
+    expect(await refusal(valid, withTrailer(others))).toEqual({
+      line: indexOf(others, 'witness_refusal', 0) + 1,
+      sentence: expect.stringContaining('no earlier line defines its log') as string,
+    });
   });
 
   test.each([

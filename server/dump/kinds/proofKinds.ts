@@ -17,7 +17,7 @@ import { instantSchema } from '../../../shared/values/text.ts';
 import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
-import { isSignedRenewal } from '../../ledger/nodeKey.ts';
+import { isSignedRenewal, keyNameOf } from '../../ledger/nodeKey.ts';
 import { isProvenObservation } from '../../ledger/peerEvidence.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
@@ -40,6 +40,7 @@ import {
   recorded,
   requireThat,
 } from '../dumpedArchive.ts';
+import { openCheckpointIn } from '../dumpFile.ts';
 
 const hex = z.string().regex(/^([0-9a-f]{2})+$/, 'This is not in hexadecimal digits.');
 const short = z.string().min(1).max(1_000);
@@ -321,13 +322,16 @@ const witnessedLog = kind({
   }),
   rows: { from: 'witnessed_logs', order: 'origin' },
   order: ({ origin }) => Buffer.from(origin).toString('hex'),
-  check: (_archive, { origin, size, root, note }, at) => {
+  check: ({ witnessed }, { origin, key, size, root, note }, at) => {
+    requireThat(keyNameOf(key) === origin, 'its key is that of another log.', at);
+    witnessed.set(origin, key);
     if (note === null) return requireThat(size === 0 && root === null, 'its checkpoint is missing.', at);
     requireThat(
       root !== null && noteBody(note).startsWith(bodyStart({ origin, size, root })),
       'its checkpoint has another log, size or root.',
       at,
     );
+    openCheckpointIn(note, key, at);
   },
 });
 
@@ -344,11 +348,20 @@ const witnessRefusal = kind({
   }),
   rows: { from: 'witness_refusals', order: 'id' },
   order: ({ id }) => id,
-  check: (_archive, { origin, size, body, request }, at) => {
+  check: ({ witnessed }, { origin, known_size, known_note, size, body, request }, at) => {
     const refused = parseCheckpointRequest(request);
     requireThat(
       refused.origin === origin && noteBody(refused.note) === body && body.split('\n')[1] === String(size),
       'its request has another checkpoint.',
+      at,
+    );
+    const key = witnessed.get(origin);
+    requireThat(key !== undefined, 'no earlier line defines its log.', at);
+    const { root } = openCheckpointIn(refused.note, key, at);
+    const known = known_note === null ? undefined : openCheckpointIn(known_note, key, at);
+    requireThat(
+      known_size === (known?.size ?? 0) && !(known?.size === size && known.root.equals(root)),
+      'it does not contradict the checkpoint that was known.',
       at,
     );
   },
