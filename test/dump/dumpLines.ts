@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
+import { DUMP_KINDS } from '../../server/dump/kinds/kinds.ts';
 import { restoreDump } from '../../server/dump/restoreDump.ts';
+import { type NodeKey, signCheckpoint } from '../../server/ledger/checkpoint.ts';
+import { entryText, fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
+import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { lastEntry } from '../../server/store/sqlite/node/ledger.ts';
 import type { Store } from '../../server/store/store.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
+import type { EntryType, LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../support/node.ts';
@@ -68,6 +73,49 @@ export function withTrailer(lines: readonly Line[]): string {
   for (const { kind } of lines.slice(1, -1)) counts[kind] = (counts[kind] ?? 0) + 1;
   const sha256 = createHash('sha256').update(body).digest('hex');
   return `${body}${JSON.stringify({ kind: 'trailer', counts, sha256 })}\n`;
+}
+
+/** What one more entry records, and the line of it. */
+export interface Recorded {
+  kind: string;
+  type: EntryType;
+  subject: string;
+  record: object;
+}
+
+/**
+ * Returns the dump with one more entry, which covers a record, and the line of that record. All is as the owner of a key signs
+ * it, but for the trailer, which nobody signs.
+ */
+export function withRecord(
+  key: NodeKey,
+  lines: readonly Line[],
+  { kind, type, subject, record }: Recorded,
+): string {
+  const entries = lines.flatMap((line) => {
+    const { kind: of, ...entry } = line;
+    return of === 'entry' ? (entry as unknown as LedgerEntry) : [];
+  });
+  const { seq, at, hash: prev } = entries.at(-1) as LedgerEntry;
+  const unsealed = { seq: seq + 1, at, type, subject, digest: fingerprintOf(record), prev };
+  const entry = { ...unsealed, hash: hashOf(unsealed) };
+  const tree = new GrowingTree();
+  for (const each of [...entries, entry]) tree.append(leafHash(entryText(each)));
+  const signed = {
+    node: key.name,
+    key: key.verifierKey,
+    checkpoint: signCheckpoint(key, { size: tree.size, root: tree.root() }),
+  };
+  const all = lines.map((line) => (line.kind === 'header' ? { ...line, ...signed } : line));
+  for (const added of [
+    { kind: 'entry', ...entry },
+    { kind, ledger_entry: entry.seq, record },
+  ]) {
+    const isLater = (line: Line) => DUMP_KINDS.indexOf(line.kind) > DUMP_KINDS.indexOf(added.kind);
+    const at = all.findIndex((line) => line.kind === 'trailer' || isLater(line));
+    all.splice(at, 0, added);
+  }
+  return withTrailer(all);
 }
 
 /** Returns a copy of the lines in which one line, given by its kind and its index among that kind, is changed. */

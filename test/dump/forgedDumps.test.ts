@@ -2,15 +2,34 @@ import { createHash, createPrivateKey } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
+import {
+  type NodeKey,
+  nodeKeyOf,
+  privateKeyOfSeed,
+  signCheckpoint,
+  signNote,
+} from '../../server/ledger/checkpoint.ts';
 import { entryText, fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
 import { signRenewal } from '../../server/ledger/nodeKey.ts';
 import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
+import { keyOf } from '../evidence/signingOwner.ts';
 import { openTestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { altered, indexOf, type Line, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
+import {
+  altered,
+  indexOf,
+  type Line,
+  parseLines,
+  type Recorded,
+  refusal,
+  useValidDump,
+  withRecord,
+  withTrailer,
+} from './dumpLines.ts';
 import { CHANGES } from './lineChanges.ts';
+
+const PEER_ID = `pe_${'0'.repeat(20)}`;
 
 const valid = useValidDump();
 /** An import into a new folder, of which nothing is left. */
@@ -181,4 +200,51 @@ test('no owner of a key can say that another key signed it', async () => {
   const forged = signedWith(signRenewal(stranger.privateKey, stranger.verifierKey, key.verifierKey));
   expect(await verdictOn(forged)).toBe(1);
   expect((await imported(forged)).sentence).toContain('the old key has not signed the new one');
+});
+
+describe('no owner of a key can say of others what they have not signed', () => {
+  const owner = keyOf('owner.example', 7);
+  const peer = keyOf('peer.example', 11);
+  /** Another key with the name of that peer. */
+  const namesake = keyOf('peer.example', 12);
+  const AT = '2026-11-29T12:00:00.000Z';
+
+  /** Requires that a record is refused with a sentence; without one, that nothing is wrong, though nobody signed the trailer. */
+  async function expectVerdict(recorded: Recorded, sentence?: string): Promise<void> {
+    const dump = withRecord(owner, valid.lines, recorded);
+    if (sentence !== undefined) {
+      const at = parseLines(dump).findIndex(({ kind }) => kind === recorded.kind) + 1;
+      const found = await refusal(valid, dump);
+      expect(found).toEqual({ line: at, sentence: expect.stringContaining(sentence) as string });
+      return;
+    }
+    const file = join(valid.folder, 'recorded.jsonl');
+    await writeFile(file, dump);
+    expect(await runHere(['verify', file])).toMatchObject({ code: 3, stderr: '' });
+  }
+
+  test('that a peer rewrote its ledger', async () => {
+    const note = (by: NodeKey, size: number, root: number) =>
+      signCheckpoint(by, { size, root: Buffer.alloc(32, root) });
+    const keys = { key: peer.verifierKey, seen_key: peer.verifierKey };
+    const notes = { kept: note(peer, 5, 1), seen: note(peer, 5, 2) };
+    const said = (change: object, sentence?: string) => {
+      const record = { at: AT, peer: PEER_ID, name: peer.name, ...keys, ...notes, ...change };
+      return expectVerdict(
+        { kind: 'peer_rewrite', type: 'peer.rewritten', subject: record.key, record },
+        sentence,
+      );
+    };
+    await said({});
+    await said({ seen: note(peer, 9, 2) });
+    await said({ seen_key: namesake.verifierKey, seen: note(namesake, 9, 2) });
+    for (const which of ['kept', 'seen'] as const) {
+      await said({ [which]: note(namesake, 5, 3) }, 'peer.example has not signed this checkpoint');
+      await said({ [which]: notes[which].replace('\n5\n', '\n6\n') }, 'its signature does not match');
+    }
+    await said({ seen: notes.kept }, 'do not contradict each other');
+    await said({ seen_key: owner.verifierKey, seen: note(owner, 5, 3) }, 'do not contradict each other');
+    const elsewhere = signNote(peer, `other.example\n5\n${Buffer.alloc(32, 3).toString('base64')}\n`);
+    await said({ seen: elsewhere }, 'of another log');
+  });
 });

@@ -261,6 +261,14 @@ const peerRewrite = recorded({
   rows: { from: 'peer_rewrites', json: ['record'] },
   types: ['peer.rewritten'],
   digest: ({ record }) => fingerprintOf(record),
+  check: (_archive, { record: { key, kept, seen_key, seen } }, at) => {
+    const [known, newer] = [openCheckpointIn(kept, key, at), openCheckpointIn(seen, seen_key, at)];
+    requireThat(
+      known.origin === newer.origin && !(known.size === newer.size && known.root.equals(newer.root)),
+      'its checkpoints do not contradict each other.',
+      at,
+    );
+  },
 });
 
 /** No entry of this ledger covers it: it proves itself, by the peer's signature. */
