@@ -129,7 +129,7 @@ export class NamedObjects {
 const ENTRIES = DUMP_KINDS.indexOf('entry');
 
 class DumpCheck {
-  readonly #archive = new DumpedArchive();
+  readonly #archive: DumpedArchive;
   readonly #header: Pick<DumpHead, 'format' | 'node' | 'verifierKey' | 'checkpoint'>;
   readonly #counts = new Map<string, number>();
   /** The position of the previous line's kind among the kinds, and the value by which its lines are ordered. */
@@ -149,6 +149,7 @@ class DumpCheck {
     this.#header = { format, node, verifierKey: key, checkpoint: openCheckpointIn(checkpoint, key, 1) };
     if (this.#header.checkpoint.origin !== node)
       throw new DumpError('the node is not the one that signed the checkpoint.', 1);
+    this.#archive = new DumpedArchive(key);
   }
 
   /** Checks a line and returns its kind. */

@@ -12,6 +12,7 @@ import { GrowingTree, leafHash } from '../ledger/tree.ts';
 import type { RetrievalBatch } from '../store/sqlite/collection/retrievalBatches.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { type DumpedRows, restoreRow } from '../store/sqlite/node/dumpedRows.ts';
+import { EventTable, NumberTable } from './compactTables.ts';
 import { DumpError } from './dumpFile.ts';
 
 /*
@@ -129,6 +130,8 @@ export function stateAfter(event: EventType | null): SourceState {
 
 /** What was read from a dump so far: only what later lines may refer to. */
 export class DumpedArchive {
+  /** The verifier key of the archive. */
+  readonly key: string;
   readonly ledger = new DumpedLedger();
   readonly batches = new DumpedBatches();
   readonly nodes = new Set<string>();
@@ -149,7 +152,7 @@ export class DumpedArchive {
   /** The source of each page capture or hand-in whose parts were read, and of each whose own line was. */
   readonly parts = new Map<string, number>();
   readonly pages = new Map<string, number>();
-  events = 0;
+  readonly events = new EventTable();
   /** Damages without a restoration: the digest of the object by the number of the ledger entry. */
   readonly damages = new Map<number, string>();
   /** The ledger entries of withholdings that no later line ended. */
@@ -157,6 +160,10 @@ export class DumpedArchive {
   readonly released = new Set<string>();
   /** The keys of the logs that this node witnesses. */
   readonly witnessed = new Map<string, string>();
+
+  constructor(key: string) {
+    this.key = key;
+  }
 
   source(key: number | undefined, line: number): DumpedSource {
     const source = key === undefined ? undefined : this.sources.get(key);
@@ -345,42 +352,4 @@ class DumpedBatches {
       `Retrieval ${batch.first + this.#tree.size} is missing from the dump; entry ${batch.ledger_entry} covers it.`,
     );
   }
-}
-
-/** A compact map from ascending numbers to numbers: 16 bytes per entry, because a dump may hold millions. */
-class NumberTable {
-  #keys = new Float64Array(1_024);
-  #values = new Float64Array(1_024);
-  size = 0;
-
-  get last(): number {
-    return this.size === 0 ? 0 : (this.#keys[this.size - 1] ?? 0);
-  }
-
-  /** @param key larger than the last one. */
-  append(key: number, value: number): void {
-    if (this.size === this.#keys.length) {
-      this.#keys = twice(this.#keys);
-      this.#values = twice(this.#values);
-    }
-    this.#keys[this.size] = key;
-    this.#values[this.size] = value;
-    this.size += 1;
-  }
-
-  get(key: number): number | undefined {
-    let [from, to] = [0, this.size];
-    while (from < to) {
-      const middle = Math.floor((from + to) / 2);
-      if ((this.#keys[middle] ?? 0) < key) from = middle + 1;
-      else to = middle;
-    }
-    return from < this.size && this.#keys[from] === key ? this.#values[from] : undefined;
-  }
-}
-
-function twice(numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(numbers.length * 2);
-  larger.set(numbers);
-  return larger;
 }

@@ -7,6 +7,7 @@ import {
 } from '../../shared/node/observation.ts';
 import { type PeerEvidence, type PeerRewrite, peerEvidenceSchema } from '../../shared/node/peer.ts';
 import {
+  checkSeenBy,
   openObservation,
   openStatement,
   REQUEST_HEADER,
@@ -14,6 +15,7 @@ import {
   STATEMENT_HEADER,
 } from '../../shared/proof/evidence/observation.ts';
 import { ifValid, ProofError } from '../../shared/proof/ledger/signedNote.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allPeerRewrites,
@@ -58,6 +60,32 @@ export function isProvenObservation({ role, nonce, peer, request, statement }: R
       return isKnown && signed.nonce === nonce && peer.key === (role === 'asked' ? to : from);
     }) ?? false
   );
+}
+
+/** An event that a peer is said to have seen. */
+interface SeenEvent {
+  id: number;
+  url: string;
+  sha256: string | null;
+  observed_at: string;
+}
+
+/**
+ * Says why a peer has not signed what the node with a key recorded of an event, by the rules of evidence files; undefined if
+ * it has.
+ */
+export function whyNotSeenBy(record: RecordedObservation, event: SeenEvent, key: string): string | undefined {
+  const entry = {
+    type: 'observation.signed',
+    subject: record.nonce,
+    digest: fingerprintOf(record),
+  } as const;
+  const claims = checkSeenBy(
+    { entry, record: canonicalText(record) },
+    { recorded: { record: canonicalText(event) }, key },
+    nodeCrypto,
+  );
+  return claims.find(({ state }) => state === 'fails')?.detail;
 }
 
 /** Returns which peers fetched the address of an event at the same time, and what they signed. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type NodeKey,
+  nodeCrypto,
   nodeKeyOf,
   privateKeyOfSeed,
   signCheckpoint,
@@ -13,6 +14,13 @@ import { entryText, fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
 import { signRenewal } from '../../server/ledger/nodeKey.ts';
 import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
+import {
+  commitmentOf,
+  observationText,
+  REQUEST_HEADER,
+  requestDigest,
+  STATEMENT_HEADER,
+} from '../../shared/proof/evidence/observation.ts';
 import { keyOf } from '../evidence/signingOwner.ts';
 import { openTestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -30,6 +38,7 @@ import {
 import { CHANGES } from './lineChanges.ts';
 
 const PEER_ID = `pe_${'0'.repeat(20)}`;
+const DIGEST = 'f'.repeat(64);
 
 const valid = useValidDump();
 /** An import into a new folder, of which nothing is left. */
@@ -246,5 +255,92 @@ describe('no owner of a key can say of others what they have not signed', () => 
     await said({ seen_key: owner.verifierKey, seen: note(owner, 5, 3) }, 'do not contradict each other');
     const elsewhere = signNote(peer, `other.example\n5\n${Buffer.alloc(32, 3).toString('base64')}\n`);
     await said({ seen: elsewhere }, 'of another log');
+  });
+
+  test('that a peer saw what this node did', async () => {
+    const seen = valid.lines.filter(({ kind, sha256 }) => kind === 'event' && sha256 !== null);
+    const [event, other] = seen as [Line, Line];
+    const { url } = valid.lines.find(
+      (line) => line.kind === 'source' && line.key === event.source_key,
+    ) as Line;
+    const { sha256: digest, observed_at } = event as Line & { sha256: string; observed_at: string };
+    const [nonce, salt] = ['0'.repeat(32), '1'.repeat(64)];
+    const text = { sha256: DIGEST, tool: 'html', blocks: 0, blocks_sha256: DIGEST };
+    /** What the asking node fixed and asked for, what the peer signed then, and what the node says of it. */
+    const said = (
+      {
+        asks = {},
+        states = {},
+        says = {},
+        by = peer,
+      }: Partial<Record<'asks' | 'states' | 'says', object>> & {
+        by?: NodeKey;
+      },
+      sentence?: string,
+    ) => {
+      const asked = { nonce, url, requested_at: observed_at, ...asks };
+      const commitment = commitmentOf(salt, digest, nodeCrypto);
+      const [from, to] = [owner.verifierKey, peer.verifierKey];
+      const request = signNote(owner, observationText(REQUEST_HEADER, { from, to, commitment, ...asked }));
+      const got = { status: 200, error: null, sha256: digest, bytes: 3, text: null };
+      const statement = {
+        nonce: asked.nonce,
+        url: asked.url,
+        requested_at: observed_at,
+        request: requestDigest(request, nodeCrypto),
+        by: to,
+        fetched_at: observed_at,
+        ...got,
+        ...states,
+      };
+      const record = {
+        nonce,
+        role: 'asked',
+        at: observed_at,
+        peer: { id: PEER_ID, name: 'The National Library', key: to },
+        request,
+        statement: signNote(by, observationText(STATEMENT_HEADER, statement)),
+        event: event.id,
+        salt,
+        agreement: 'same_bytes',
+        blocks: null,
+        ...says,
+      };
+      return expectVerdict(
+        { kind: 'signed_observation', type: 'observation.signed', subject: nonce, record },
+        sentence,
+      );
+    };
+    await said({});
+    await said({ states: { sha256: DIGEST, text }, says: { agreement: 'same_text' } });
+    await said({ states: { sha256: DIGEST }, says: { agreement: 'differs' } });
+    const nothing = { sha256: null, bytes: null, status: 500, error: 'http_error' };
+    await said({ states: nothing, says: { agreement: 'unreachable' } });
+
+    await said({ by: namesake }, 'it does not prove');
+    await said({ says: { salt: null } }, 'it does not prove');
+    await said({ says: { event: 99 } }, 'no earlier line defines its event');
+    await said({ asks: { url: 'https://elsewhere.example/' } }, 'asked about another event');
+    await said({ asks: { nonce: '2'.repeat(32) } }, 'it does not prove');
+    await said({ says: { event: other.id } }, 'what the peer has not signed');
+    await said({ asks: { commitment: DIGEST } }, 'had fixed another result');
+    await said({ says: { salt: '2'.repeat(64) } }, 'had fixed another result');
+    for (const agreement of ['same_text', 'differs', 'unreachable'])
+      await said({ says: { agreement } }, 'signed something else');
+    for (const agreement of ['same_bytes', 'unreachable'])
+      await said({ states: { sha256: DIGEST }, says: { agreement } }, 'signed something else');
+    await said({ states: nothing }, 'signed something else');
+    await said({ states: { sha256: DIGEST }, says: { agreement: 'same_text' } }, 'got no text');
+    await said({ states: { fetched_at: '2020-01-01T00:00:00.000Z' } }, 'within a minute');
+    const own = { to: owner.verifierKey };
+    await said(
+      {
+        asks: own,
+        states: { by: own.to },
+        by: owner,
+        says: { peer: { id: PEER_ID, name: 'x', key: own.to } },
+      },
+      'that of the node itself',
+    );
   });
 });

@@ -359,7 +359,7 @@ const ownCase = kind({
 });
 
 function holds(archive: DumpedArchive, { kind: of, id }: { kind: string; id: string }): boolean {
-  if (of === 'event') return Number(id) <= archive.events;
+  if (of === 'event') return Number(id) <= archive.events.size;
   return of === 'pack' ? archive.packs.has(id) : archive.findings.has(id);
 }
 

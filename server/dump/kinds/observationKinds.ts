@@ -238,9 +238,10 @@ const event = recorded({
     return eventDigest({ ...value, source: id, url });
   },
   check: (archive, { retrieval: of, source_key, reverts_to, observer: by, ...value }, at) => {
-    const { id, event_type, sha256, page } = value;
+    const { id, event_type, sha256, observed_at, page } = value;
     const source = archive.source(source_key, at);
-    requireThat(id === archive.events + 1, `event ${archive.events + 1} is missing before it.`, at);
+    const next = archive.events.size + 1;
+    requireThat(id === next, `event ${next} is missing before it.`, at);
     requireThat(
       archive.retrievals.get(of) === source_key,
       'no earlier line defines its retrieval, or the retrieval belongs to another source.',
@@ -256,7 +257,7 @@ const event = recorded({
       'no earlier line defines its page capture, or it belongs to another source.',
       at,
     );
-    archive.events = id;
+    archive.events.append({ source_key, sha256, observed_at });
     if (by !== SELF) return;
     source.found.last_event_type = event_type;
     source.found.last_sha256 = sha256 ?? source.found.last_sha256;
@@ -280,7 +281,7 @@ const eventNoise = kind({
   rows: EVENT_NOISE_ROWS,
   order: (value) => value.event,
   check: ({ events }, value, at) =>
-    requireThat(value.event <= events, 'no earlier line defines its event.', at),
+    requireThat(value.event <= events.size, 'no earlier line defines its event.', at),
   restore: (database, value) =>
     restoreRow(database, EVENT_NOISE_ROWS, { ...value, outside: value.outside ?? 0 }),
 });

@@ -18,7 +18,7 @@ import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { isSignedRenewal, keyNameOf } from '../../ledger/nodeKey.ts';
-import { isProvenObservation } from '../../ledger/peerEvidence.ts';
+import { isProvenObservation, whyNotSeenBy } from '../../ledger/peerEvidence.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
@@ -297,15 +297,21 @@ const signedObservation = recorded({
   rows: { from: 'signed_observations', json: ['record'] },
   types: ['observation.signed'],
   digest: ({ record }) => fingerprintOf(record),
-  check: ({ events }, { record }, at) => {
-    requireThat(record.event === null || record.event <= events, 'no earlier line defines its event.', at);
+  check: (archive, { record }, at) => {
+    const { event: id, role, agreement, salt } = record;
+    const isAnswer = role === 'answered';
     requireThat(
-      (record.event === null) === (record.role === 'answered') &&
-        (record.event === null) === (record.agreement === null) &&
-        isProvenObservation(record),
+      [id, agreement, salt].every((value) => (value === null) === isAnswer) && isProvenObservation(record),
       'it does not prove that both nodes signed this.',
       at,
     );
+    if (id === null) return;
+    const event = archive.events.get(id);
+    requireThat(event !== undefined, 'no earlier line defines its event.', at);
+    const { source_key, sha256, observed_at } = event;
+    const { url } = archive.source(source_key, at);
+    const why = whyNotSeenBy(record, { id, url, sha256, observed_at }, archive.key);
+    requireThat(why === undefined, `it says what the peer has not signed: ${why}`, at);
   },
 });
 

@@ -5,7 +5,6 @@ import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf, utf8 } from '../crypto/bytes.ts';
 import { countLines, noteBody, ProofError, rawKeyOf, signatureState } from '../ledger/signedNote.ts';
 import {
-  type Evidence,
   type EvidenceClaim,
   judge,
   type ProvenEntry,
@@ -116,6 +115,12 @@ const SAW: Readonly<Record<string, string>> = {
   unreachable: 'nothing',
 };
 
+/** The record of a peer, in canonical JSON, and what its entry says of it. */
+interface RecordedEntry {
+  entry: Pick<ProvenEntry['entry'], 'type' | 'subject' | 'digest'>;
+  record: string;
+}
+
 /**
  * Checks what a peer signed of an event: that it is for this event, that the peer was asked before the node could know the
  * answer, and that it agrees as the node says.
@@ -123,8 +128,8 @@ const SAW: Readonly<Record<string, string>> = {
  * @param seen the keys of the node and of the peers before, to which that of this peer is added
  */
 export function checkSeenBy(
-  proven: ProvenEntry,
-  { recorded, key: ownKey }: Pick<Evidence, 'recorded' | 'key'>,
+  proven: RecordedEntry,
+  { recorded, key: ownKey }: { recorded: Pick<ProvenEntry, 'record'>; key: string },
   crypto: ProofCrypto,
   seen = new Set([rawKeyOf(ownKey)]),
 ): EvidenceClaim[] {
