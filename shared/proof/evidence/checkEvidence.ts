@@ -225,10 +225,13 @@ function statedByObserver(record: string, hasPage: boolean): EvidenceClaim[] {
         'Only the node that drew it states this. Anyone who has the parts of the page can draw it again.',
       )
     : stated(...whatWasSeen(by));
-  if (isOwnObserver(by)) return [stated('The times of the observation are right.', NODE_CLOCK), seen];
-  const who = isHandedIn(by) ? 'the person who handed it in' : inQuotes(by);
+  const isOwn = isOwnObserver(by);
+  const who = isOwn ? 'the node' : isHandedIn(by) ? 'the person who handed it in' : inQuotes(by);
   return [
-    stated('The time when the node received it is right.', NODE_CLOCK),
+    stated(
+      isOwn ? 'The times of the observation are right.' : 'The time when the node received it is right.',
+      NODE_CLOCK,
+    ),
     ...(typeof original === 'string'
       ? [
           stated(
