@@ -5,7 +5,6 @@ import { isJoined, partsOfJoined } from '../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, usesOfObject } from '../store/sqlite/node/blobs.ts';
-import { forgetJoined } from '../store/sqlite/node/covered.ts';
 import {
   finishRelease,
   insertRelease,
@@ -14,7 +13,7 @@ import {
   uncover,
 } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
-import { releaseDigest, withholdNow } from './withholding.ts';
+import { releaseDigest } from './withholding.ts';
 
 /**
  * Gives up the bytes of a digest: the release is recorded, then the bytes are removed. If a set has them in parts, too, these
@@ -34,9 +33,6 @@ export async function release(
     const made = existing ?? give(sha256);
     const parts = partsOfJoined(database, sha256).filter((part) => !isReleased(database, part));
     for (const part of parts) give(part);
-    // It may be the list of a set, by which an archive knows what is withheld together.
-    for (const { note: said, ...together } of forgetJoined(database, sha256))
-      withholdNow(database, { ...together, ...(said !== null && { note: said }) }, store.instant());
     return { release: made, isNew: existing === undefined, digests: [sha256, ...parts] };
   });
   await removeReleased(store, digests);

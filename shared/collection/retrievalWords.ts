@@ -107,6 +107,7 @@ export const PAGE_ERROR_WORDS: Record<PageError, string> = {
   page_timeout: 'Not drawn: the page did not respond in time',
   page_crashed: 'Not drawn: the page crashed the browser',
   page_too_large: 'Not drawn: the page is too large, or there is no space',
+  page_released: 'Not kept: the page shows bytes that were released',
   profile_expired: 'Not kept: the site no longer accepts the login',
 };
 
@@ -117,6 +118,8 @@ export const PAGE_ERROR_SENTENCES: Record<PageError, string> = {
   page_timeout: 'The page did not respond in time, so there is no picture of it. The next check tries again.',
   page_crashed: 'The page crashed the browser that drew it. The next check tries again.',
   page_too_large: 'The page is too large to store, or there is too little free space.',
+  page_released:
+    'The page shows bytes that the owner released, so what was drawn was not kept. It is kept again when the page no longer shows them.',
   profile_expired:
     'The site no longer accepts the login, so the page that was drawn was not kept. Log in again and replace the profile.',
 };

@@ -23,6 +23,7 @@ export const PAGE_ERRORS = [
   'page_timeout',
   'page_crashed',
   'page_too_large',
+  'page_released',
   'profile_expired',
 ] as const;
 export type PageError = (typeof PAGE_ERRORS)[number];

@@ -143,3 +143,19 @@ test('the preview of a release names what was handed in with the bytes in it', a
   await release(node, sha256Of(svg(word)));
   expect(await preview(handed.document)).toMatchObject({ handed_in: named });
 });
+
+test('what was handed in with the document of a withheld file is not shown, in whatever order they come', async () => {
+  const { node } = await openCollectingNode();
+  const document = titled('Page', newMarker(dice));
+  const one = (boundary: string) =>
+    savedPage(URL, [{ type: 'text/html', location: URL, content: document }], boundary);
+  const files = [one('--one'), one('--two'), one('--three')] as const;
+  const pictures = [0, 1, 2].map(() => pictureWith(newMarker(dice)));
+  await handInWithPicture(node, files[0], pictures[0] as Buffer);
+  await handInWithPicture(node, files[1], pictures[1] as Buffer);
+  await withhold(node, { sha256: sha256Of(files[0]) });
+  await handInWithPicture(node, files[2], pictures[2] as Buffer);
+  expect(await gets(node, document, ...files, ...pictures)).toEqual(Array(7).fill(451));
+  await show(node, { sha256: sha256Of(files[0]) });
+  expect(await gets(node, document, ...files, ...pictures)).toEqual(Array(7).fill(200));
+});

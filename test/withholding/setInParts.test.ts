@@ -4,12 +4,15 @@ import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { SetManifest } from '../../shared/archive/set.ts';
 import type { ReleasePreview } from '../../shared/node/withheld.ts';
+import { handIn } from '../collection/handedIn/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { newDraft, publish, putFile } from '../support/archive/drafts.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, partsByHand, publishedSet, uploadManifest } from '../support/archive/sets.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
+import { savedPage } from '../support/savedPages.ts';
+import { HANDED_IN_FROM, SHOWN } from './handIns.ts';
 
 /* A set may have a file in parts, whose digests are others than that of the file. The bytes are the same. */
 
@@ -137,6 +140,63 @@ test('the parts of a withheld file stay withheld in an archive to which they com
     await uploadNewPack(again, { title: part }, { 'piece.bin': new Uint8Array(bytes) });
   }
   expect(await statusesOf(again, parts)).toEqual([451, 451, 451]);
+});
+
+/** A second set with the same file in other pieces. */
+async function inOtherPieces(first: TestNode): Promise<{ node: TestNode; set: string; parts: string[] }> {
+  await first.close();
+  const node = await openTestNode({ dataFolder: first.dataFolder, packBytes: 8_000 });
+  const { id } = await newDraft(node, sampleRecord({ title: 'Another' }));
+  await putFile(node, id, 'large.bin', LARGE);
+  const { id: set } = (await (await publish(node, id)).json()) as Pack;
+  return { node, set, parts: await partsOf(node, set) };
+}
+
+test.each(['before', 'after'])(
+  'a file that is withheld with a set is not shown by one that has it in other pieces and comes %s',
+  async (when) => {
+    const first = await withFile({ whole: false });
+    if (when === 'after') await withhold(first.node, { pack: first.set });
+    const { node, set, parts } = await inOtherPieces(first.node);
+    if (when === 'before') await withhold(node, { pack: first.set });
+    expect(await statusesOf(node, [...first.parts, ...parts])).toEqual([451, 451, 451, 451, 451, 451, 451]);
+    expect(await gets(node, set, [])).toEqual([451, 404]);
+    await uploadNewPack(node, {}, { 'large.bin': LARGE });
+    expect(await gets(node, set, [])).toEqual([451, 451]);
+    const again = await exportedAndImported(node);
+    expect(await gets(again, set, [...first.parts, ...parts])).toEqual(Array(9).fill(451));
+    await show(again, { pack: first.set });
+    expect(await gets(again, set, [...first.parts, ...parts])).toEqual(Array(9).fill(200));
+  },
+);
+
+test.each(['set', 'part'])(
+  'what was handed in with a file is not shown, before and after the %s is withheld that has its pieces',
+  async (kind) => {
+    const { node, set, parts } = await withFile({ whole: false });
+    const saved = (boundary: string) =>
+      savedPage(
+        HANDED_IN_FROM,
+        [
+          { type: 'text/html', location: HANDED_IN_FROM, content: '<p>Page</p>' },
+          { type: 'image/png', location: 'http://elsewhere.example/x.png', content: Buffer.from(LARGE) },
+        ],
+        boundary,
+      );
+    const files = [saved('--one'), saved('--two')] as const;
+    await handIn(node, files[0], 'multipart/related', SHOWN);
+    await withhold(node, kind === 'set' ? { pack: set } : { sha256: parts[1] });
+    await handIn(node, files[1], 'multipart/related', SHOWN);
+    expect(await statusesOf(node, files.map(sha256Of))).toEqual([451, 451]);
+  },
+);
+
+test('a file whose list of parts was released is withheld with them', async () => {
+  const { node, set, parts } = await withFile();
+  const { files } = (await (await node.fetch(`/api/packs/${set}`)).json()) as Pack;
+  await release(node, files[0]?.sha256 ?? '');
+  await withhold(node, { sha256: DIGEST });
+  expect(await statusesOf(node, [DIGEST, ...parts])).toEqual([451, 451, 451, 451]);
 });
 
 test('an archive that was exported and imported withholds the same', async () => {

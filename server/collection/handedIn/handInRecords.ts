@@ -14,6 +14,7 @@ import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collectio
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { coverHandIn } from '../../store/sqlite/node/covered.ts';
+import { isAnyGivenUp } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import { recordVersion } from '../captures/capture.ts';
@@ -41,6 +42,8 @@ const ROWS_PER_STEP = 32;
  * Records what was handed in, in a transaction that is open: the retrieval of its document, those of its file and its parts,
  * its ledger entry, and the event if it is another version than the person handed in before. It is withheld before the
  * transaction ends, so that no visitor can read it in between.
+ *
+ * @throws Problem `released` if it has bytes that were given up for another reason than their age
  */
 export function* recordHandIn(
   database: WriteDatabase,
@@ -49,6 +52,9 @@ export function* recordHandIn(
 ): Generator<void, HandIn, void> {
   const now = store.instant();
   const { url, observer, seen_at, document, parts, file, picture, isWithheld, ...said } = handIn;
+  const held = [document, ...parts].flatMap(({ staged }) => staged?.sha256 ?? []);
+  if (isAnyGivenUp(database, [file.sha256, ...(picture ? [picture.sha256] : []), ...held]))
+    throw new Problem('released', 'The file has bytes that were given up here. Nothing of it is kept.');
   const id = `hi_${store.randomHex(20)}`;
   const source = findOrAddPausedSource(database, sourceIdOf(url), url, now);
   const row = (bytes: { sha256: string; bytes: number }): NewRetrieval => ({

@@ -27,6 +27,7 @@ import {
   previousOutputs,
   type RecordedPageCapture,
   ReleasedDocumentError,
+  ReleasedPartError,
   recordPage,
   recordPageError,
 } from './recordPage.ts';
@@ -285,6 +286,7 @@ function recordLoginPage(
 function pageErrorOf(error: unknown): PageError {
   if (error instanceof NoBrowserError) return 'no_browser';
   if (error instanceof BrowserTimeoutError) return 'page_timeout';
+  if (error instanceof ReleasedPartError) return 'page_released';
   if (error instanceof PageTooLargeError || error instanceof NoSpaceForPageError) return 'page_too_large';
   return 'page_crashed';
 }

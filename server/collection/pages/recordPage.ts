@@ -16,7 +16,7 @@ import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { isAnyWithheldForItself, isShownInPage } from '../../store/sqlite/node/covered.ts';
-import { isReleased } from '../../store/sqlite/node/withheld.ts';
+import { isAnyGivenUp, isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
@@ -72,6 +72,14 @@ export class ReleasedDocumentError extends Error {
   }
 }
 
+/** The page shows bytes that were given up. Nothing of it is kept: its picture would show them again. */
+export class ReleasedPartError extends Error {
+  constructor() {
+    super('The page shows bytes that were given up.');
+    this.name = 'ReleasedPartError';
+  }
+}
+
 /** The three objects that a drawn page gives. */
 export function outputsOf({ document, text, picture }: DrawnByBrowser) {
   return {
@@ -93,7 +101,7 @@ const MEDIA_TYPES = {
  * objects that no row names, and nothing of the capture.
  *
  * @param compare compares the page with the capture before it, once its objects can be read.
- * @throws NoSpaceForPageError, ReleasedDocumentError
+ * @throws NoSpaceForPageError, ReleasedDocumentError, ReleasedPartError
  */
 export async function recordPage(
   { store, receiver }: { store: Store; receiver: ObjectReceiver },
@@ -135,6 +143,7 @@ export async function recordPage(
     const recorded = await store.write((database) => {
       const drawn = retrievalById(database, page.retrieval)?.sha256 ?? null;
       if (drawn !== null && isReleased(database, drawn)) throw new ReleasedDocumentError();
+      if (isAnyGivenUp(database, shownDigests(page.parts))) throw new ReleasedPartError();
       const now = store.instant();
       for (const [sha256, bytes] of sizes) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
       for (const { retrieval } of page.parts)
@@ -264,11 +273,13 @@ function isOfHidden(
 ): boolean {
   const drawn = retrievalById(database, retrieval)?.sha256 ?? null;
   if ([drawn, document, text].some((sha256) => isHidden(database, sha256))) return true;
+  return isAnyWithheldForItself(database, shownDigests(parts));
+}
+
+/** The digests of the parts whose bytes the page may show. */
+function shownDigests(parts: PageToRecord['parts']): string[] {
   const shown = parts.map(({ request }) => request).filter(isShownInPage);
-  return isAnyWithheldForItself(
-    database,
-    shown.flatMap(({ sha256 }) => sha256 ?? []),
-  );
+  return shown.flatMap(({ sha256 }) => sha256 ?? []);
 }
 
 /** The drawn page has a sequence of events of its own, as a third party's captures have. */

@@ -148,6 +148,7 @@ export const handedInRoutes = {
       'disk_nearly_full',
       'storage_failed',
       'archive_read_only',
+      'released',
       'unknown_target',
       'case_full',
       'shutting_down',

@@ -2,7 +2,7 @@ import type { RecordedWithholding } from '../../../../shared/node/withheld.ts';
 import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
-import { change, hasRow, selectAll, selectValues } from '../engine/queries.ts';
+import { change, hasRow, selectValues } from '../engine/queries.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
@@ -97,20 +97,20 @@ const allOfHandInsSql = (handIns: string) => `
 const isBlobSql = (digest: string) => `EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = ${digest})`;
 
 /**
- * Adds files that a set has in parts: a file is covered with its parts, and its parts with it. Without it, the same bytes
- * would be shown in the other way.
+ * Adds files that a set has in parts: a file with its parts, and the parts with it. Without it, the same bytes would be shown in
+ * the other way. Two sets can have one file in other parts, so a file counts also if it is only there in parts.
  */
-const withJoinedSql = (covered: string) => `
-  WITH RECURSIVE covered (sha256) AS (${covered}),
-    joined (sha256) AS (
-      SELECT sha256 FROM covered
-      UNION SELECT j.part FROM joined JOIN joined_files j ON j.sha256 = joined.sha256
-      UNION SELECT j.sha256 FROM joined JOIN joined_files j ON j.part = joined.sha256 WHERE ${isBlobSql('j.sha256')}
-    )
-  SELECT sha256 FROM joined WHERE ${isBlobSql('joined.sha256')}`;
+const joinedSql = (digests: string) => `
+  WITH RECURSIVE joined (sha256) AS (
+    ${digests}
+    UNION SELECT j.part FROM joined JOIN joined_files j ON j.sha256 = joined.sha256
+    UNION SELECT j.sha256 FROM joined JOIN joined_files j ON j.part = joined.sha256
+  )
+  SELECT sha256 FROM joined`;
 
 /**
- * The digests of a target and what belongs to them: a page is covered with the object that it was drawn from, with what it
+ * The digests of a target and what belongs to them: a file of a set is covered with its parts. A file that was handed in is
+ * covered with its document. A page is covered with the object that it was drawn from, with what it
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
  * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld with
  * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown
@@ -123,14 +123,22 @@ const withJoinedSql = (covered: string) => `
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
  */
-const coveredSql = (kind: (typeof TARGETS)[number]) =>
-  withJoinedSql(`
-  WITH RECURSIVE named AS (${NAMED[kind](`$${kind}`)}),
+const coveredSql = (kind: (typeof TARGETS)[number]) => `
+  SELECT sha256 FROM (${joinedSql(`SELECT sha256 FROM (${belongingSql(kind)})`)}) AS joined
+  WHERE ${isBlobSql('joined.sha256')}`;
+
+const belongingSql = (kind: (typeof TARGETS)[number]) => `
+  WITH RECURSIVE named AS (${joinedSql(NAMED[kind](`$${kind}`))}),
+    origins (sha256) AS (
+      SELECT sha256 FROM named UNION
+      SELECT r.sha256 FROM named CROSS JOIN hand_ins h ON h.file = named.sha256
+      CROSS JOIN retrievals r ON r.id = h.retrieval WHERE h.ledger_entry < $entry
+    ),
     pages (id, retrieval) AS (
-      SELECT p.id, p.retrieval FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256
+      SELECT p.id, p.retrieval FROM origins CROSS JOIN retrievals r ON r.sha256 = origins.sha256
       CROSS JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
       UNION
-      SELECT p.id, p.retrieval FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256
+      SELECT p.id, p.retrieval FROM origins CROSS JOIN retrievals r ON r.sha256 = origins.sha256
       CROSS JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
       UNION
       SELECT p.id, p.retrieval FROM pages CROSS JOIN retrievals drawn ON drawn.id = pages.retrieval
@@ -143,7 +151,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) =>
         AND ${isNotForLogin}
     ),
     documents (sha256) AS (
-      SELECT sha256 FROM named UNION
+      SELECT sha256 FROM origins UNION
       SELECT r.sha256 FROM pages CROSS JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
     ),
     containing (id, file, record) AS (
@@ -169,7 +177,7 @@ const coveredSql = (kind: (typeof TARGETS)[number]) =>
   UNION
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
   UNION
-  SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`);
+  SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`;
 
 /** Covers the digests of a target, except those whose bytes were given up before. */
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
@@ -178,8 +186,8 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
   coverTarget[kind](database, { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] });
 }
 
-/** The condition that a withholding `w` names the object `held` itself. */
-const isNamedSql = `(${TARGETS.map((kind) => `held.sha256 IN (${NAMED[kind](`w.${kind}`)})`).join(' OR ')})`;
+/** The condition that a withholding `w` names the object `held` itself, or a file with it as a part, or a part of it. */
+const isNamedSql = `(${TARGETS.map((kind) => `held.sha256 IN (${joinedSql(NAMED[kind](`w.${kind}`))})`).join(' OR ')})`;
 /** The same, and that it was not recorded with a page that was drawn with a login. */
 const isForItselfSql = `w.ledger_entry = held.withholding AND ${isNamedSql} AND NOT ${isOfDrawnWithLoginSql}`;
 
@@ -259,69 +267,26 @@ const coverHandedIn = change<[values: { entry: number; known: number }]>(`
   WHERE ${isNotReleased}`);
 
 /**
- * Covers files that a set has in parts, when the set becomes known: the parts of a file that is withheld, and the file whose
- * parts are.
+ * Covers files that a set has in parts, when the set becomes known: what is connected with a file or a part that is withheld.
  *
  * @param pairs the digests of files and of their parts, as JSON
  */
 export function coverJoined(database: WriteDatabase, pairs: string): void {
-  coverWholes(database, { pairs });
-  coverParts(database, { pairs });
+  coverConnected(database, { pairs });
 }
 
-/** @param covered the pairs of a digest and a withholding, as SQL */
-const coverPairs = (covered: string) =>
-  change<[{ pairs: string }]>(`
-    WITH pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs))
-    INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-    SELECT sha256, withholding FROM (${covered}) AS covered WHERE ${isBlobSql('covered.sha256')}
-      AND NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)`);
-const coverWholes = coverPairs(
-  'SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.part',
-);
-const coverParts = coverPairs(`
-  SELECT p.part AS sha256, o.withholding FROM pairs p CROSS JOIN withheld_objects o ON o.sha256 = p.sha256
-  UNION SELECT p.part, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256`);
-
-/** The parts of files that only the sets with this list have. */
-const ONLY_BY_LIST = `
-  manifests (manifest) AS (SELECT pack FROM pack_files WHERE sha256 = $list),
-  parts (part) AS (
-    SELECT f.sha256 FROM manifests JOIN set_parts s USING (manifest) JOIN packs p ON p.id = s.part
-    JOIN pack_files f ON f.pack = p.ledger_entry
-    WHERE NOT EXISTS (SELECT 1 FROM pack_files other JOIN packs o ON o.ledger_entry = other.pack
-      JOIN set_parts t ON t.part = o.id WHERE other.sha256 = f.sha256 AND t.manifest NOT IN manifests)
-  )`;
-
-/**
- * Forgets what the list of a set says of files in several parts, as an archive that is restored without the list does not
- * know it. Returns those of these files and parts that were withheld because of each other only: each has to be withheld by
- * itself in the same transaction.
- */
-export function forgetJoined(database: WriteDatabase, list: string): WithheldTogether[] {
-  const together = withheldTogether(database, { list });
-  deleteJoined(database, { list });
-  for (const { sha256 } of together) deleteWithheld(database, sha256);
-  return together;
-}
-
-const deleteJoined = change<[values: { list: string }]>(
-  `WITH ${ONLY_BY_LIST} DELETE FROM joined_files WHERE part IN (SELECT part FROM parts)`,
-);
-const deleteWithheld = change<[sha256: string]>('DELETE FROM withheld_objects WHERE sha256 = ?');
-
-type WithheldTogether = Pick<RecordedWithholding, 'reason' | 'note'> & { sha256: string };
-
-const withheldTogether = selectAll<WithheldTogether, [values: { list: string }]>(`
-  WITH ${ONLY_BY_LIST}, joined (sha256) AS (
-    SELECT part FROM parts CROSS JOIN joined_files j USING (part) UNION
-    SELECT j.sha256 FROM parts CROSS JOIN joined_files j USING (part)
-  )
-  SELECT held.sha256, w.reason, w.note FROM joined
-  CROSS JOIN withheld_objects held USING (sha256) JOIN withholdings w ON w.ledger_entry = held.withholding
-  WHERE NOT EXISTS (SELECT 1 FROM withheld_objects held JOIN withholdings w ON w.ledger_entry = held.withholding
-    WHERE held.sha256 = joined.sha256 AND ${isNamedSql})
-  GROUP BY held.sha256`);
+const coverConnected = change<[{ pairs: string }]>(`
+  WITH RECURSIVE pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs)),
+    covered (sha256, withholding) AS (
+      SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN joined_files j ON j.sha256 = p.sha256
+      CROSS JOIN withheld_objects o ON o.sha256 IN (j.sha256, j.part)
+      UNION SELECT p.sha256, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256
+      UNION SELECT j.part, c.withholding FROM covered c CROSS JOIN joined_files j ON j.sha256 = c.sha256
+      UNION SELECT j.sha256, c.withholding FROM covered c CROSS JOIN joined_files j ON j.part = c.sha256
+    )
+  INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
+  SELECT sha256, withholding FROM covered WHERE ${isBlobSql('covered.sha256')}
+    AND NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)`);
 
 /**
  * Returns the digests that a withholding of a target may have covered at any time: also those of pages that were drawn

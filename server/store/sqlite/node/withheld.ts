@@ -74,6 +74,11 @@ export const releasedAmong = selectValues<string, [digests: readonly string[]]>(
   'SELECT DISTINCT r.sha256 FROM json_each(?) j CROSS JOIN releases r ON r.sha256 = j.value',
 );
 
+/** Whether one of these digests was given up for another reason than its age: nothing that has its bytes is kept again. */
+export const isAnyGivenUp = hasRow<[digests: readonly string[]]>(
+  `SELECT 1 FROM json_each(?) j CROSS JOIN releases r ON r.sha256 = j.value WHERE r.reason <> 'age' LIMIT 1`,
+);
+
 /** Returns the release of a digest, or undefined. */
 export const releaseOf = selectOne<Release, [sha256: string]>(
   'SELECT ledger_entry, sha256, bytes, reason, note, at FROM releases WHERE sha256 = ?',
