@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: 'dfb699d90358f9dd42a8f5b34e7c64c73ae655a0c567533159b6c98bb1aa850c',
+    script: '2bb5e49007cf333aef627e306e90e5c1268de71a2bcef6f8c69476f7968c345c',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];
