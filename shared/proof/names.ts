@@ -27,20 +27,30 @@ interface Form {
   alike: RegExp;
 }
 
-/** Ids of 20 digits. Four of them are enough to tell a name that imitates one from words of another language. */
+/**
+ * Ids of 20 digits. A letter of the prefix or four such digits are enough to tell a name that imitates one from words of another
+ * language.
+ */
 function hexForm(prefix: string, rest: string, before = ''): Form {
-  const digits = `(?=(?:.*?[0-9a-f]){4})(?:[0-9a-filo]|${FOREIGN}){20}`;
+  const isImitated = `(?=.{0,${prefix.length - 1}}[a-z]|(?:.*?[0-9a-f]){4})`;
+  const digits = `(?:[0-9a-filo]|${FOREIGN}){20}`;
   return {
     exact: new RegExp(`^(?:${before})?(${prefix}[0-9a-f]{20})(?![\\p{L}\\p{N}])${rest}`, 'u'),
-    alike: new RegExp(`^((?:${alike(before)})?${alike(prefix)}${digits})(?![\\p{L}\\p{N}])${rest}`, 'u'),
+    alike: new RegExp(
+      `^${isImitated}((?:${alike(before)})?${alike(prefix)}${digits})(?![\\p{L}\\p{N}])${rest}`,
+      'u',
+    ),
   };
 }
 
-/** The number of an event. In other languages, words that are as long as `event` stand before numbers too. */
+/**
+ * The number of an event. In other languages, words that are as long as `event` stand before numbers too. After `event-`, whatever
+ * has no sign of this language may look like a number, however long it is.
+ */
 const EVENT: Form = {
   exact: new RegExp(`^event-(\\d+)(?![\\p{L}\\p{N}])${OF_EVIDENCE}`, 'u'),
   alike: new RegExp(
-    `^(?=.{0,4}[a-z])(${alike('event-')}(?:${FOREIGN}{1,3}|(?=(?:[ilo]|${FOREIGN})*\\d)(?:[\\dilo]|${FOREIGN})+))(?![\\p{L}\\p{N}])${OF_EVIDENCE}`,
+    `^(?=.{0,4}[a-z])(${alike('event-')}(?=[ilo]*(?:\\d|${FOREIGN}))(?:[\\dilo]|${FOREIGN})+)(?![\\p{L}\\p{N}])${OF_EVIDENCE}`,
     'u',
   ),
 };

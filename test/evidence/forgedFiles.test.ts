@@ -128,6 +128,7 @@ test('genuine evidence is not that of another event, pack or finding by whose na
     'event-1\u041e.evidence.html': 'what only looks like event-1\\u{43e}',
     'event-1O.evidence.html': 'what only looks like event-1o',
     'event-\u0417.evidence.html': 'what only looks like event-\\u{437}',
+    'event-\u0417\u0417\u0417\u0417.evidence.html': `what only looks like event-${'\\u{437}'.repeat(4)}`,
     '\u0435vent-2.evidence.html': 'what only looks like \\u{435}vent-2',
     'event\u20102.evidence.html': 'what only looks like event\\u{2010}2',
     [`${id.replace('pk_', 'p\u043a_')}.evidence.html`]: `what only looks like ${id.replace('pk_', 'p\\u{43a}_')}`,
@@ -140,7 +141,7 @@ test('genuine evidence is not that of another event, pack or finding by whose na
   // Words of other languages, and longer names, are no such names.
   for (const name of [
     '\u041e\u0442\u0447\u0451\u0442-1',
-    'event-\u043f\u043e\u0436\u0430\u0440',
+    'event-of-\u043f\u043e\u0436\u0430\u0440',
     'event-log',
     'events-2',
   ])

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { caseIn, packIn, subjectIn } from '../../shared/proof/names.ts';
+
+const CYRILLIC_THREE = '\u0417';
+const CYRILLIC_O = '\u043e';
+
+test.each([1, 4, 20, 200])('an event is imitated by %d signs that are no digits', (count) => {
+  for (const signs of [CYRILLIC_THREE.repeat(count), `${CYRILLIC_THREE.repeat(count)}l`])
+    for (const name of [`event-${signs}.evidence.html`, `\u0435vent-${signs}.evidence (1).html`])
+      expect(subjectIn(name), name).toMatch(/^what only looks like /);
+});
+
+test('an id is imitated, also where none of its digits is one', () => {
+  const digits = CYRILLIC_O.repeat(20);
+  expect(packIn(`pk_${digits}.zip`)).toMatch(/^what only looks like pk_/);
+  expect(caseIn(`strongroom-case-ca_${digits}.zip`)).toMatch(/^what only looks like strongroom-case-ca_/);
+  expect(subjectIn(`fi_${digits}.evidence.html`)).toMatch(/^what only looks like fi_/);
+  // A word of another language before 20 letters of it.
+  expect(packIn(`${CYRILLIC_O.repeat(23)}.zip`)).toBeUndefined();
+});
+
+/** The processor time that it takes to judge a name, in microseconds: the least of some tries, each of so many times. */
+function timeOf(name: string, times: number): number {
+  const tries = Array.from({ length: 3 }, () => {
+    const begun = process.cpuUsage();
+    for (let time = 0; time < times; time += 1) for (const said of [subjectIn, packIn, caseIn]) said(name);
+    return process.cpuUsage(begun).user / times;
+  });
+  return Math.min(...tries);
+}
+
+test.each([
+  CYRILLIC_THREE,
+  '\u2014',
+  '\u2014 1',
+  ' 1',
+  '(',
+  '()',
+  '-',
+  '.evidence',
+  '.zip',
+  `${CYRILLIC_THREE} (1)`,
+])('a name of 100,000 signs takes no more than its length: %s', (part) => {
+  for (const before of ['event-', 'event-1', 'event-1.evidence', 'pk_', `pk_${'0'.repeat(20)}`, 'ca_', '']) {
+    const named = (length: number) => `${before}${part.repeat(length / part.length)}!`;
+    const [short, long] = [timeOf(named(1_000), 20), timeOf(named(100_000), 1)];
+    // A hundred times the length would take ten thousand times as long where each sign is compared with each other.
+    expect(long / Math.max(short, 10), before).toBeLessThan(1_500);
+  }
+});
