@@ -92,16 +92,17 @@ async function hashAll(source: BagSource, tags: BagTags | undefined) {
   return { digests, failures };
 }
 
+/** What is said of a file that a bag lacks to be what its name says. */
+const LACKING = 'without it, the bag is not what its name says';
+
 function pathOf({ path }: BagSource, name: string): string {
   return `${path}/${name}`;
 }
 
 /** What was removed together with its lines in the manifests is named by nothing else. */
 function* lacking(source: BagSource): Generator<Named> {
-  const name = lackingIn(source.files, namesOf(source));
-  if (name === undefined) return;
-  const detail = 'without it, the bag is not what its name says';
-  yield { name, found: finding(pathOf(source, name), 'missing', { detail }) };
+  for (const name of lackingIn(source.files, namesOf(source)))
+    yield { name, found: finding(pathOf(source, name), 'missing', { detail: LACKING }) };
 }
 
 /** Keeps the first finding of a file that is not `intact`. */

@@ -13,7 +13,7 @@ import {
   MAX_CHECKSUM_LIST_BYTES,
 } from '../../shared/values/checksums.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
-import { ARCHIVE_BAG, PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
+import { PAYLOAD_FOLDER, RECORD_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { yieldToEventLoop } from '../runtime/background.ts';
 import { archiveIn, HEAD_BYTES, isDump } from './exportedArchive.ts';
 import type { BagSource, ZippedBag } from './openBag.ts';
@@ -103,7 +103,7 @@ class Verifier {
   async *path(path: string): AsyncGenerator<Finding[]> {
     const stats = await stat(path).catch(() => undefined);
     if (!stats) yield [finding(path, 'missing', { detail: 'there is no such file' })];
-    else if (stats.isDirectory()) yield* this.#folder(path);
+    else if (stats.isDirectory()) yield* this.#orNothing(path, this.#folder(path));
     else if (stats.isFile()) yield* this.#file(path, stats);
     else yield [finding(path, 'unknown', { detail: 'neither a file nor a folder' })];
   }
@@ -172,6 +172,18 @@ class Verifier {
     const { verifyEvidenceFile } = await import('./verifyProofFile.ts');
     const { pages, key } = this.#context;
     return verifyEvidenceFile(path, read, { pages: await pages(), key });
+  }
+
+  /** Says so if nothing is found of a folder that was named: it must not count as intact because other files are. */
+  async *#orNothing(folder: string, found: AsyncIterable<Finding[]>): AsyncGenerator<Finding[]> {
+    const singles = this.#single.length;
+    let count = 0;
+    for await (const some of found) {
+      count += some.length;
+      yield some;
+    }
+    if (count + this.#single.length === singles)
+      yield [finding(folder, 'unknown', { detail: 'there is nothing to verify in it' })];
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding[]> {
@@ -320,9 +332,6 @@ function listedOnly(found: Finding, listed: Expected): Finding {
 async function* bagFindings(bag: BagSource, context: VerifyContext): AsyncGenerator<Finding[]> {
   const { verifyBag, BagContents } = await bagModules();
   const archive = await archiveIn(bag, context);
-  // The name of the folder says that this is an archive, and without its dump it is none.
-  if (!archive && bag.folderName === ARCHIVE_BAG.folder)
-    yield [finding(`${bag.path}/${ARCHIVE_BAG.dump}`, 'missing', { detail: 'there is no dump' })];
   // The record of a pack covers what is in it, whatever that says of itself.
   const isPack = bag.files.has(RECORD_FILE) && !bag.files.has(SEAL_FILE);
   const contents = archive || isPack ? undefined : new BagContents(bag, context);

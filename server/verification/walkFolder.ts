@@ -1,7 +1,8 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { EVIDENCE_FILE } from '../../shared/proof/evidence/evidencePage.ts';
+import { bagKindIn, lackingIn, nameOneBag } from '../../shared/proof/names.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
@@ -14,6 +15,8 @@ type WalkedEntry = { path: string; absolute: string } & (
   | { kind: 'bag' }
   /** Not a file, or not readable; `detail` has the reason. */
   | { kind: 'other'; detail: string }
+  /** A file that a walked folder lacks to be what it says that it is. */
+  | { kind: 'lacking' }
 );
 
 /**
@@ -36,10 +39,25 @@ export async function* walkFolder(
   // Joining paths for each file takes as long as reading a small one.
   const prefix = join(folder, 'x').slice(0, -1);
   const absolutePrefix = resolve(folder, 'x').slice(0, -1);
-  if (isBag(names, prefix) && stopAt(absolute)) {
+  const has = (name: string, isWanted: (stats: Stats) => boolean) => {
+    const stats = statsAt(prefix + name);
+    return stats !== undefined && isWanted(stats);
+  };
+  const holding: FolderEntries = {
+    name: basename(absolute),
+    names,
+    hasFile: (name) => has(name, (stats) => stats.isFile()),
+    hasFolder: (name) => has(name, (stats) => stats.isDirectory()),
+  };
+  if (isBag(holding) && stopAt(absolute)) {
     yield [{ kind: 'bag', path: folder, absolute }];
     return;
   }
+  yield lackingInFolder(holding).map((name) => ({
+    kind: 'lacking',
+    path: prefix + name,
+    absolute: absolutePrefix + name,
+  }));
   let walked: WalkedEntry[] = [];
   for (const name of names.sort()) {
     const path = prefix + name;
@@ -54,17 +72,36 @@ export async function* walkFolder(
   yield walked;
 }
 
-/** Returns whether a folder is a bag, or a pack without a bag (`pack.json` and `data/`). */
-function isBag(names: readonly string[], prefix: string): boolean {
-  const has = (name: string, isWanted: (stats: Stats) => boolean) => {
-    const stats = names.includes(name) ? statsAt(prefix + name) : undefined;
-    return stats !== undefined && isWanted(stats);
-  };
-  const isFile = (stats: Stats) => stats.isFile();
-  return (
-    has(DECLARATION_FILE, isFile) || (has(RECORD_FILE, isFile) && has('data', (stats) => stats.isDirectory()))
-  );
+/** What is in a folder. */
+interface FolderEntries {
+  /** The name of the folder. */
+  name: string;
+  names: readonly string[];
+  hasFile: (name: string) => boolean;
+  hasFolder: (name: string) => boolean;
 }
+
+/** Returns whether a folder is a bag, or a pack without a bag: `pack.json` with `data/`, or in a folder with the name of a pack. */
+function isBag({ name, names, hasFile, hasFolder }: FolderEntries): boolean {
+  if (names.includes(DECLARATION_FILE) && hasFile(DECLARATION_FILE)) return true;
+  const hasRecord = names.includes(RECORD_FILE) && hasFile(RECORD_FILE);
+  return hasRecord && (bagKindIn(name) === 'pack' || hasFolder('data'));
+}
+
+/** Returns what a folder that is no bag lacks to be the pack, case or archive that its name says, or the copy that it holds. */
+function lackingInFolder({ name, names, hasFile, hasFolder }: FolderEntries): string[] {
+  const [only = '', ...others] = names;
+  // A ZIP is often extracted into a folder of its own name.
+  const holdsIt = others.length === 0 && nameOneBag(name, only) && (/\.zip$/i.test(only) || hasFolder(only));
+  const lacking = holdsIt ? [] : lackingIn({ has: hasFile }, [name]);
+  const isCopy = hasFile(COPY_CHECKPOINT) && COPY_FOLDERS.some(hasFolder);
+  return isCopy && !names.includes(COPY_FILE) ? [...lacking, COPY_FILE] : lacking;
+}
+
+/** The file by which a copy is recognised, and others that it has. */
+const COPY_FILE = 'strongroom.json';
+const COPY_CHECKPOINT = 'checkpoint';
+const COPY_FOLDERS = ['archive', 'records', 'state'];
 
 /** Returns undefined for what cannot be read; the walk reports it. */
 function statsAt(path: string): Stats | undefined {
@@ -147,6 +184,7 @@ export class FolderContents {
 
   #sort(entry: WalkedEntry): PlainFile | undefined {
     const { path, absolute } = entry;
+    if (entry.kind === 'lacking') return this.#lacking(entry);
     const listed = this.#expected.get(absolute);
     if (listed) this.#expected.delete(absolute);
     if (entry.kind === 'bag') this.bags.push(path);
@@ -161,5 +199,13 @@ export class FolderContents {
       if (listed) return file;
     }
     return undefined;
+  }
+
+  /** One that the list names is found missing by that. Compared with a given list, no file is more than a file. */
+  #lacking({ path, absolute }: WalkedEntry): undefined {
+    if (!this.#findsProofs || this.#expected.has(absolute)) return;
+    this.others.push(
+      finding(path, 'missing', { detail: 'without it, the folder is not what it says that it is' }),
+    );
   }
 }

@@ -34,6 +34,11 @@ const BAGS = {
 
 export type BagKind = keyof typeof BAGS;
 
+/** Says in words what a bag is. */
+export function bagWords(kind: BagKind): string {
+  return BAGS[kind].what;
+}
+
 const IN_EVERY_BAG: readonly string[] = [DECLARATION_FILE, INFO_FILE];
 /** Those that can be read. Anybody could write any other text under the name of a manifest. */
 const ANY_MANIFEST = /^(?:tag)?manifest-(?:md5|sha1|sha224|sha256|sha384|sha512)\.txt$/;

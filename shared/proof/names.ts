@@ -1,4 +1,11 @@
-import { bagKindOf, isPackFileName, RECORD_FILE, SEAL_FILE } from '../archive/bagFiles.ts';
+import {
+  ARCHIVE_BAG,
+  bagKindOf,
+  DECLARATION_FILE,
+  isPackFileName,
+  RECORD_FILE,
+  SEAL_FILE,
+} from '../archive/bagFiles.ts';
 
 /*
  * What a file or a folder says by its name that it is. People find an event, a pack or a case by such names, so each is a claim:
@@ -58,6 +65,11 @@ const PACK_EVIDENCE = hexForm('pk_', OF_EVIDENCE);
 const FINDING_EVIDENCE = hexForm('fi_', OF_EVIDENCE);
 const PACK = hexForm('pk_', OF_BAG);
 const CASE = hexForm('ca_', OF_BAG, 'strongroom-case-');
+/** All exported archives have one name. As of an event, no name without a letter of this language is one. */
+const ARCHIVE = new RegExp(
+  `^(?=.{0,${ARCHIVE_BAG.folder.length - 1}}[a-z])${alike(ARCHIVE_BAG.folder)}(?![\\p{L}\\p{N}])${OF_BAG}`,
+  'u',
+);
 
 /** Returns what a name says by a form; what only looks like it is called so, and is never what an id is. */
 function saidBy(form: Form, name: string, what = ''): string | undefined {
@@ -104,13 +116,34 @@ export function caseIn(name: string): string | undefined {
   return packIn(name) === undefined ? saidBy(CASE, name) : undefined;
 }
 
-/** Returns the file without which a bag is not what the names of its folder and its file say; undefined if it lacks none. */
-export function lackingIn(
-  files: { has(name: string): boolean },
-  names: readonly string[],
-): string | undefined {
-  const isNamedPack = names.some((name) => packIn(name) !== undefined || isPackFileName(name));
-  if (isNamedPack && !files.has(RECORD_FILE)) return RECORD_FILE;
-  const isNamedCase = names.some((name) => caseIn(name) !== undefined);
-  return isNamedCase && bagKindOf(files) !== 'case' ? SEAL_FILE : undefined;
+/** Whether a folder or file is an exported archive by its name, or looks like one. */
+export function isArchiveName(name: string): boolean {
+  return ARCHIVE.test(asShown(name));
+}
+
+/** Returns which bag of this program a folder or file is by its name; undefined if it need not be one. */
+export function bagKindIn(name: string): 'pack' | 'case' | 'archive' | undefined {
+  if (packIn(name) !== undefined || isPackFileName(name)) return 'pack';
+  if (caseIn(name) !== undefined) return 'case';
+  return isArchiveName(name) ? 'archive' : undefined;
+}
+
+/** Whether two names say that they are one bag of this program. */
+export function nameOneBag(name: string, other: string): boolean {
+  const kind = bagKindIn(name);
+  const isSame =
+    kind === bagKindIn(other) && packIn(name) === packIn(other) && caseIn(name) === caseIn(other);
+  return kind !== undefined && isSame;
+}
+
+/** Returns the files without which a bag or a folder is not what the names of its folder and its file say. */
+export function lackingIn(files: { has(name: string): boolean }, names: readonly string[]): string[] {
+  const kinds = new Set(names.map(bagKindIn));
+  const needed: string[] = [];
+  if (kinds.has('pack')) needed.push(RECORD_FILE);
+  if (kinds.has('case') && bagKindOf(files) !== 'case') needed.push(SEAL_FILE);
+  if (kinds.has('archive')) needed.push(ARCHIVE_BAG.dump);
+  // A pack need not be a bag.
+  if (kinds.has('case') || kinds.has('archive')) needed.push(DECLARATION_FILE);
+  return needed.filter((name) => !files.has(name));
 }

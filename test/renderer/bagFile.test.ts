@@ -124,7 +124,7 @@ test('of a bag of other software is said that no signature covers it, also if it
   expect((await commandOn(altered)).stdout).not.toContain('No signature');
 });
 
-test('what is named as a pack or as the bag of a case lacks what makes it one, if that was removed', async () => {
+test('what is named as a pack, as the bag of a case or as an exported archive lacks what makes it one, if that was removed', async () => {
   const pack = entriesOf(bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0));
   const [ofPack, ofCase] = [
     pack.filter(({ name }) => !name.endsWith('/pack.json')),
@@ -138,6 +138,9 @@ test('what is named as a pack or as the bag of a case lacks what makes it one, i
     [ofCase, `strongroom-case-${caseId}.zip`, 'seal.txt'],
     [ofPack, `Strongroom-Case-${caseId.toUpperCase()} - Copy (2).zip`, 'seal.txt'],
     [ofPack, `${caseId}.zip`, 'seal.txt'],
+    [ofCase, 'strongroom-archive.zip', 'data/dump.jsonl'],
+    [ofCase, 'strongroom-archive (1).zip', 'data/dump.jsonl'],
+    [inFolder('Strongroom-Archive', ofPack), 'x.zip', 'data/dump.jsonl'],
   ] as const) {
     const { code, stdout } = await commandOnNamed(entries, name);
     expect([code, stdout], name).toEqual([

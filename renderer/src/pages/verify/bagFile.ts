@@ -224,8 +224,7 @@ async function addStrangers(
     if (byPath.get(entry.path) !== entry)
       await add(entry.path, 'The pack file contains two files of this name.');
   if (kind === 'case' && !has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, LACKING);
-  const lacking = lackingIn({ has }, names);
-  if (lacking !== undefined) await add(folder + lacking, LACKING);
+  for (const lacking of lackingIn({ has }, names)) await add(folder + lacking, LACKING);
 }
 
 function isIntact({ sha256, expected, fault, proof }: PackedFileResult): boolean {
