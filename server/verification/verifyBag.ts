@@ -58,6 +58,7 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   for (const [name, { state, detail }] of source.oddEntries ?? [])
     add(verdicts, { name, found: finding(pathOf(source, name), state, { detail }) });
   for (const found of strangers(source, payload, digests)) add(verdicts, found);
+  if (!tags) for (const found of undeclared(source, digests)) add(verdicts, found);
   for (const found of lacking(source)) add(verdicts, found);
   if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
@@ -98,6 +99,27 @@ const LACKING = 'without it, the bag is not what its name says';
 function pathOf({ path }: BagSource, name: string): string {
   return `${path}/${name}`;
 }
+
+/**
+ * Reports the tag files of what is no bag, since nothing says how to read them, and that its declaration is missing. A pack without
+ * its bag has none: only the record, and the list of a set, which the record covers.
+ */
+function* undeclared(source: BagSource, digests: ReadonlyMap<string, Digests>): Generator<Named> {
+  const isTagFile = (name: string) => !name.startsWith(PAYLOAD_FOLDER) && name !== RECORD_FILE;
+  const tagFiles = [...source.files.keys()].filter((name) => isTagFile(name) && name !== SET_FILE);
+  for (const name of tagFiles) {
+    const rest = { sha256: digests.get(name)?.get('sha256') ?? null, detail: UNDECLARED };
+    yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
+  }
+  if (tagFiles.length > 0)
+    yield {
+      name: DECLARATION_FILE,
+      found: finding(pathOf(source, DECLARATION_FILE), 'missing', { detail: LACKING_DECLARATION }),
+    };
+}
+
+const UNDECLARED = `without ${DECLARATION_FILE}, it says nothing`;
+const LACKING_DECLARATION = 'a pack without its bag has no file beside its record and its data';
 
 /** What was removed together with its lines in the manifests is named by nothing else. */
 function* lacking(source: BagSource): Generator<Named> {

@@ -318,6 +318,18 @@ test('a pack of a forged evidence file says that this was not verified', async (
   ]);
 });
 
+test('a pack or a bag of other software lacks its declaration', async () => {
+  const pack = entriesOf(bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0));
+  for (const removed of [
+    /\/(?:bagit|tagmanifest-sha256)\.txt$/,
+    /\/(?:bagit|tagmanifest-sha256)\.txt$|\.json$/,
+  ]) {
+    const entries = inFolder('mine', pack).filter(({ name }) => !removed.test(name));
+    expect((await shown(entries, 'mine.zip')).wrong).toEqual(['mine/bagit.txt']);
+    expect(await codeOf(entries)).toBe(1);
+  }
+});
+
 test('a pack that is no set has no list of a set', async () => {
   const pack = entriesOf(bag.find(({ name }) => name.endsWith('.pack.zip'))?.data ?? Buffer.alloc(0));
   const list = { name: `${names.pack}/set.json`, data: Buffer.from('<h1>Another story</h1>') };

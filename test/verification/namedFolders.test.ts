@@ -100,6 +100,35 @@ test('a pack without its bag and without its files lacks them', async () => {
   expect(await missingIn(folder)).toContain('data/notes.txt');
 });
 
+test('a pack without its bag has no other tag file, and each has a line', async () => {
+  await write({ 'x.zip': VALID_PACK_FILE });
+  await extract(at('x.zip'), at(''));
+  const folder = ROOT.slice(0, -1);
+  const tagFiles = [
+    'bag-info.txt',
+    'manifest-sha256.txt',
+    'ro-crate-metadata.json',
+    'tagmanifest-sha256.txt',
+  ];
+  const all = [...tagFiles, 'manifest-md5.txt'];
+  for (const name of ['bagit.txt', ...tagFiles]) await rm(at(ROOT + name));
+  expect(new Set(Object.values(await verdicts([folder])))).toEqual(new Set(['intact']));
+  for (const name of [...all, 'seal.txt']) {
+    await write({ [ROOT + name]: 'Another story.\n' });
+    expect(await verdicts([folder]), name).toMatchObject({
+      [`${ROOT}bagit.txt`]: 'missing',
+      [ROOT + name]: 'unknown',
+      [`${ROOT}data/notes.txt`]: 'intact',
+    });
+    await rm(at(ROOT + name));
+  }
+  for (const name of all) await write({ [ROOT + name]: 'Another story.\n' });
+  const found = await verdicts([folder]);
+  expect(Object.keys(found).filter((path) => found[path] === 'unknown')).toEqual(
+    all.map((name) => ROOT + name).sort(),
+  );
+});
+
 test('an exported archive whose tag files and objects were exchanged is not one', async () => {
   const node = await openTestNode();
   await node.close();

@@ -223,7 +223,8 @@ async function addStrangers(
   for (const entry of entries)
     if (byPath.get(entry.path) !== entry)
       await add(entry.path, 'The pack file contains two files of this name.');
-  if (kind === 'case' && !has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, LACKING);
+  // Without it, nothing says that there is a bag, and how its manifests are read.
+  if (!has(DECLARATION_FILE)) await add(folder + DECLARATION_FILE, LACKING);
   for (const lacking of lackingIn({ has }, names)) await add(folder + lacking, LACKING);
 }
 
