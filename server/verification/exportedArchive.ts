@@ -6,7 +6,7 @@ import { errorCode } from '../../shared/values/errorCode.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { ARCHIVE_BAG, PAYLOAD_FOLDER } from '../archive/packs/bag/tagFiles.ts';
 import type { NamedObjects } from '../dump/checkDump.ts';
-import { type BagSource, namesOf } from './openBag.ts';
+import type { BagSource } from './openBag.ts';
 import type { VerifyContext } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
 
@@ -17,7 +17,7 @@ export async function archiveIn(
 ): Promise<ExportedArchive | undefined> {
   const dump = bag.files.get(ARCHIVE_BAG.dump);
   if (!dump) return undefined;
-  const isNamed = namesOf(bag).some(isArchiveName) || hasObjects(bag);
+  const isNamed = [bag.folderName, bag.path].some(isArchiveName) || hasObjects(bag);
   if (!isNamed && !isDump(await beginningOf(dump))) return undefined;
   const { NamedObjects } = await import('../dump/checkDump.ts');
   const objects = new Set<string>();
