@@ -1,10 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
-import { BagProofs, objectIn, UNSIGNED_BAG } from '../../shared/proof/bagProofs.ts';
-import { packIn } from '../../shared/proof/names.ts';
+import { BagProofs, objectIn, UNSIGNED_BAG, unprovenInBag } from '../../shared/proof/bagProofs.ts';
+import { isPackZip, packIn } from '../../shared/proof/names.ts';
 import { createDigester } from '../archive/packs/bag/bagCheck.ts';
 import { INFO_FILE, MANIFEST_FILE, SEAL_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
@@ -53,12 +52,13 @@ export class BagContents {
   async #verified(name: string, found: Finding): Promise<Finding[]> {
     const file = this.#bag.files.get(name);
     if (!file) return [found];
-    if (isPackFileName(name)) return this.#pack(name, found, () => file.read());
+    if (isPackZip(name)) return this.#pack(name, found, () => file.read());
     const digest = objectIn(name);
     if (digest !== undefined && digest !== found.sha256)
       return [{ ...found, state: 'changed', expected: digest, detail: 'not named by its digest' }];
     const proven = await this.#proofs.proofOf(name);
-    return [proven === undefined ? found : provenFinding(found.path, proven, found)];
+    if (proven !== undefined) return [provenFinding(found.path, proven, found)];
+    return [{ ...found, detail: found.detail ?? unprovenInBag(name) ?? null }];
   }
 
   /** Verifies each file of a pack file in the bag. */

@@ -1,11 +1,12 @@
 import { createReadStream, lstatSync, type Stats, statSync } from 'node:fs';
 import { access, constants, open, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { bagKindOf, isPackFileName } from '../../shared/archive/bagFiles.ts';
+import { bagKindOf, bagWords, isPackFileName } from '../../shared/archive/bagFiles.ts';
 import { Problem } from '../../shared/problems.ts';
-import { EVIDENCE_FILE, type KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
+import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/evidence/writtenPages.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/ledger/signedNote.ts';
+import { bagKindIn, formatIn } from '../../shared/proof/names.ts';
 import { shownPath } from '../../shared/proof/words.ts';
 import {
   CHECKSUM_LIST_NAME,
@@ -27,7 +28,6 @@ import {
   namesOutside,
   openChecksumFile,
   type PlainFile,
-  PROOF_FILE,
   plainFile,
   plainFindings,
   type ReferenceArchive,
@@ -54,16 +54,6 @@ export interface VerifyInput {
 }
 
 const FOLLOWED = 'a symbolic link, followed because it was named';
-
-/** The reply of a timestamp authority. */
-const TIMESTAMP_FILE = /\.tsr$/i;
-
-/** A package of web captures. */
-const WACZ_FILE = /\.wacz$/i;
-
-/** The names of dumps and of checkpoints. */
-const DUMP_FILE = /\.jsonl$/i;
-const CHECKPOINT_FILE = /(?:^|[./\\])checkpoint$/i;
 
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
@@ -142,22 +132,24 @@ class Verifier {
    */
   async #proven(path: string, size: number): Promise<AsyncIterable<Finding[]> | string | undefined> {
     const { key, read } = this.#context;
+    const format = formatIn(path);
     if (await isPackFile(path)) return packFileFindings(path, size, this.#context);
-    if (TIMESTAMP_FILE.test(path))
-      return one((await import('./verifyProofFile.ts')).verifyTimestampFile(path));
-    if (EVIDENCE_FILE.test(path)) return one(this.#evidence(path, () => createReadStream(path)));
-    if (WACZ_FILE.test(path)) return one((await import('./verifyWacz.ts')).verifyWaczFile(path, key));
+    if (format === 'timestamp') return one((await import('./verifyProofFile.ts')).verifyTimestampFile(path));
+    if (format === 'evidence') return one(this.#evidence(path, () => createReadStream(path)));
+    if (format === 'wacz') return one((await import('./verifyWacz.ts')).verifyWaczFile(path, key));
     const other = await openOtherBag(path, read);
     if (typeof other === 'object')
       return zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     if (other !== undefined) return other;
+    // Nor is a file one by its name that is no ZIP, or in which there is none.
+    const kind = bagKindIn(path);
+    if (kind !== undefined) return `its name is that of ${bagWords(kind)}, and none was found in it`;
     const head = await headOf(path);
     const isCheckpoint = size < HEAD_BYTES && isCheckpointNote(head);
     // Under the name of another format it could be intact as what it is not, such as a list of other files.
-    if (CHECKPOINT_FILE.test(path) && !isCheckpoint)
-      return 'its name is that of a checkpoint, and it is none';
-    const isNote = (isCheckpoint || isProofFile(head)) && !DUMP_FILE.test(path);
-    if (isNote || PROOF_FILE.test(path))
+    if (format === 'checkpoint' && !isCheckpoint) return 'its name is that of a checkpoint, and it is none';
+    const isNote = (isCheckpoint || isProofFile(head)) && format !== 'dump';
+    if (isNote || format === 'proof')
       return one((await import('./verifyNotes.ts')).verifyNoteFile(path, key));
     if (isDump(head)) {
       this.#context.found(size);
@@ -165,7 +157,7 @@ class Verifier {
       const { verifyDump } = await import('./verifyDump.ts');
       return one(verifyDump(path, withProgress(chunks, read), { key }));
     }
-    return DUMP_FILE.test(path) ? 'its name is that of a dump, and it is none' : undefined;
+    return format === 'dump' ? 'its name is that of a dump, and it is none' : undefined;
   }
 
   async #evidence(path: string, read: () => AsyncIterable<Uint8Array>): Promise<Finding> {
@@ -203,15 +195,17 @@ class Verifier {
     if (list) yield* this.#listed(list, expected);
     // Only a list in the folder says what belongs to it. One from elsewhere may be of more than this folder.
     if (list && !this.#list) yield outsideOf(list, await namesOutside(list, folder));
-    for (const { file, isListed } of set.proofFiles) {
+    for (const { file, isListed, lacksKey } of set.proofFiles) {
       // What cannot be read is said when it is hashed.
       const isReadable = await access(file.path, constants.R_OK).then(
         () => true,
         () => false,
       );
       const proven = isReadable ? await this.#proven(file.path, file.bytes) : undefined;
-      if (typeof proven === 'object') yield* proven;
+      if (typeof proven === 'object') yield* lacksKey ? onlyChanged(proven) : proven;
       else if (!isListed) this.#single.push({ ...file, detail: proven });
+      // A list does not make it what its name says.
+      else if (proven !== undefined) yield [finding(file.path, 'unknown', { detail: proven })];
     }
     for (const bag of set.bags) yield* this.#bagIn(bag, list && expected);
   }
@@ -280,6 +274,11 @@ async function* withDetail(found: AsyncIterable<Finding[]>, detail: string): Asy
       ...each,
       detail: each.detail === null ? detail : `${each.detail}; ${detail}`,
     }));
+}
+
+/** Without the key, only what is wrong with a file can be found. */
+async function* onlyChanged(found: AsyncIterable<Finding[]>): AsyncGenerator<Finding[]> {
+  for await (const some of found) yield some.filter(({ state }) => state === 'changed');
 }
 
 async function* one(found: Promise<Finding>): AsyncGenerator<Finding[]> {

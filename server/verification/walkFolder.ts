@@ -1,8 +1,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { EVIDENCE_FILE } from '../../shared/proof/evidence/evidencePage.ts';
-import { bagKindIn, lackingIn, nameOneBag } from '../../shared/proof/names.ts';
+import { bagKindIn, formatIn, lackingIn, type NamedFormat, nameOneBag } from '../../shared/proof/names.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { type ChecksumFile, type Expected, type PlainFile, plainFile } from './plainFiles.ts';
@@ -136,9 +135,21 @@ function requireCode(error: unknown): string {
   return code;
 }
 
-/** The names of files that prove themselves. Other files in a folder are not opened to find out what they are. */
-const MAY_PROVE = /\.(?:zip|wacz|jsonl|tsr|tlog-proof|checkpoint)$|(?:^|[/\\])checkpoint$/i;
-const NEEDS_KEY = /\.tlog-proof$|(?:^|[./\\])checkpoint$/i;
+/** Whether a file may prove itself by its name. Other files in a folder are not opened to find out what they are. */
+function mayProve(path: string, format: NamedFormat | undefined): boolean {
+  return format !== undefined || /\.zip$/i.test(path) || bagKindIn(path) !== undefined;
+}
+
+/** A file that may prove itself. */
+interface ProofFile {
+  file: PlainFile;
+  /** Whether the list names it. */
+  isListed: boolean;
+  /** Whether it proves nothing, because that takes a key that was not named. It can still be altered. */
+  lacksKey: boolean;
+}
+
+const ONLY_COMPARED = 'only compared with the list; verify it with --key';
 
 interface ListedFolder {
   /** The listed files that were not found yet, by their absolute paths. */
@@ -154,7 +165,7 @@ interface ListedFolder {
 export class FolderContents {
   readonly others: Finding[] = [];
   /** Files that may prove themselves. Those that a list names are among the plain files too. */
-  readonly proofFiles: { file: PlainFile; isListed: boolean }[] = [];
+  readonly proofFiles: ProofFile[] = [];
   readonly bags: string[] = [];
   readonly #expected: Expected;
   readonly #list: ChecksumFile | undefined;
@@ -191,12 +202,14 @@ export class FolderContents {
     else if (entry.kind === 'other') this.others.push(finding(path, 'unknown', { detail: entry.detail }));
     else if (absolute !== this.#listPath) {
       const file = plainFile(path, entry.bytes, listed, this.#list);
-      if (!this.#findsProofs || !(MAY_PROVE.test(path) || EVIDENCE_FILE.test(path))) return file;
+      if (!this.#findsProofs) return file;
+      const format = formatIn(path);
+      if (!mayProve(path, format)) return file;
+      const isListed = listed !== undefined;
+      const lacksKey = isListed && !this.#hasKey && (format === 'checkpoint' || format === 'proof');
+      this.proofFiles.push({ file, isListed, lacksKey });
       // A list proves only that it is the file that somebody listed.
-      const needsKey = listed !== undefined && NEEDS_KEY.test(path) && !this.#hasKey;
-      if (needsKey) return { ...file, detail: 'only compared with the list; verify it with --key' };
-      this.proofFiles.push({ file, isListed: listed !== undefined });
-      if (listed) return file;
+      if (isListed) return lacksKey ? { ...file, detail: ONLY_COMPARED } : file;
     }
     return undefined;
   }

@@ -1,10 +1,10 @@
 import {
   bagKindOf,
+  bagWords,
   CASE_FILE,
   DECLARATION,
   DECLARATION_FILE,
   INFO_FILE,
-  isPackFileName,
   MANIFEST_FILE,
   SEAL_FILE,
 } from '../archive/bagFiles.ts';
@@ -15,11 +15,11 @@ import type { About } from './about.ts';
 import { checkCaseSeal, keyOfCaseSeal } from './caseSeal.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
 import { judge, requireThat, sha256 } from './evidence/evidence.ts';
-import { EVIDENCE_FILE, type KnownPage } from './evidence/evidencePage.ts';
+import type { KnownPage } from './evidence/evidencePage.ts';
 import { MAX_EVIDENCE_BYTES } from './evidence/verifyEvidence.ts';
 import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
 import { parseTlogProof, provenTlogProof } from './ledger/tlogProof.ts';
-import { caseIn } from './names.ts';
+import { bagKindIn, caseIn, formatIn, isPackZip } from './names.ts';
 import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 
@@ -74,9 +74,11 @@ export class BagProofs {
    * that, and undefined for any other file.
    */
   async proofOf(name: string): Promise<ProvenFile | string | undefined> {
-    if (EVIDENCE_FILE.test(name)) return this.#evidence(name);
+    if (formatIn(name) === 'evidence') return this.#evidence(name);
     if (/\.tlog-proof$/i.test(name)) return this.#proof(name);
-    return /\.tsr$/i.test(name) ? this.#timestamp(name) : undefined;
+    if (/\.tsr$/i.test(name)) return this.#timestamp(name);
+    const kind = bagKindIn(name);
+    return kind && `its name is that of ${bagWords(kind)}, and it was not verified as that: verify it alone`;
   }
 
   async #evidence(name: string): Promise<ProvenFile | string> {
@@ -214,16 +216,26 @@ function caseClaims(about: About | undefined, names: readonly string[]): Claim<'
   ];
 }
 
-const PROVES_ITSELF = /\.(?:tlog-proof|tsr|checkpoint|wacz)$/i;
-
 /**
  * Says of a file of a pack that would prove something by itself, that it is only what the record lists: anybody can make a pack of
  * anything. Undefined for any other file.
  */
 export function unprovenInPack(name: string): string | undefined {
-  const isProof = PROVES_ITSELF.test(name) || isPackFileName(name) || EVIDENCE_FILE.test(name);
-  return isProof ? 'a file of the pack; what it says of itself was not verified: verify it alone' : undefined;
+  const format = formatIn(name);
+  // Many packs have other files with the ending of dumps.
+  const isProof = (format !== undefined && format !== 'dump') || isPackZip(name);
+  return isProof ? `a file of the pack; ${UNVERIFIED}` : undefined;
 }
+
+/**
+ * Says of a file of any other bag, of which nothing was verified but its digest, that this is all, if its name says that it would
+ * prove something by itself. Undefined for any other file.
+ */
+export function unprovenInBag(name: string): string | undefined {
+  return formatIn(name) && `only compared with the manifests; ${UNVERIFIED}`;
+}
+
+const UNVERIFIED = 'what it says of itself was not verified: verify it alone';
 
 /** Says of a bag of other software, in which nothing is wrong, what that proves. */
 export const UNSIGNED_BAG =

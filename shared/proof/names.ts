@@ -23,9 +23,27 @@ function alike(text: string): string {
   return text.replace(/./g, (character) => `(?:[${character}]|${FOREIGN})`);
 }
 
-const OF_EVIDENCE = `${MARK}*[\\s._-]*${alike('.evidence')}${MARK}*${alike('.html')}?$`;
+// The marks before an ending belong to it, so that many of them can be read in one way only.
+const OF_EVIDENCE = `${MARK}*[\\s._-]*${alike('.evidence')}(?:${MARK}*${alike('.htm')}${alike('l')}?)?${MARK}*$`;
 // The point is no other sign, so that a long name can be read in one way only.
 const OF_BAG = `(?:${MARK}|[\\s._-]*\\.(?:${alike('pack')}|${alike('zip')}))*[\\s._-]*$`;
+
+export type NamedFormat = 'evidence' | (typeof ENDINGS)[number][0];
+
+/** The formats that files have by their endings. */
+const ENDINGS = [
+  ['checkpoint', 'checkpoint'],
+  ['dump', 'jsonl'],
+  ['proof', 'tlog-proof'],
+  ['timestamp', 'tsr'],
+  ['wacz', 'wacz'],
+] as const;
+const EVIDENCE = new RegExp(`[.]evidence${MARK}*[.]html?${MARK}*$`, 'u');
+/** Matches each ending in a group of its own, also of a copy. Of a word of another language, no letter is that of an ending. */
+const ENDING = new RegExp(
+  `(?:^|[.])(?:${ENDINGS.map(([, text]) => `((?=.{0,${text.length - 1}}[a-z])${alike(text)})`).join('|')})${MARK}*$`,
+  'u',
+);
 
 interface Form {
   /** Matches the name, with the id in the first group. */
@@ -72,12 +90,19 @@ const ARCHIVE = new RegExp(
 );
 
 /** Returns what a name says by a form; what only looks like it is called so, and is never what an id is. */
-function saidBy(form: Form, name: string, what = ''): string | undefined {
-  const shown = asShown(name);
+function saidBy(form: Form, shown: string, what = ''): string | undefined {
   const [, id] = form.exact.exec(shown) ?? [];
   if (id !== undefined) return what + id;
   const [, other] = form.alike.exec(shown) ?? [];
   return other && `what only looks like ${writtenOut(other)}`;
+}
+
+function subjectOf(shown: string): string | undefined {
+  return (
+    saidBy(EVENT, shown, 'event ') ??
+    saidBy(PACK_EVIDENCE, shown, 'pack ') ??
+    saidBy(FINDING_EVIDENCE, shown, 'finding ')
+  );
 }
 
 /** The last part of a path, without what only changes how it is written: width and case of letters, marks, hidden characters. */
@@ -98,22 +123,27 @@ function writtenOut(text: string): string {
 
 /** The subject that a node gives this name to when it writes evidence; undefined for any other name. */
 export function subjectIn(name: string): string | undefined {
-  return (
-    saidBy(EVENT, name, 'event ') ??
-    saidBy(PACK_EVIDENCE, name, 'pack ') ??
-    saidBy(FINDING_EVIDENCE, name, 'finding ')
-  );
+  return subjectOf(asShown(name));
+}
+
+/** Returns the format that a file has by its name, also if that only looks like one, or is that of a copy. */
+export function formatIn(name: string): NamedFormat | undefined {
+  const shown = asShown(name);
+  if (EVIDENCE.test(shown) || subjectOf(shown) !== undefined) return 'evidence';
+  const [, ...endings] = ENDING.exec(shown) ?? [];
+  return ENDINGS[endings.findIndex((found: string | undefined) => found !== undefined)]?.[0];
 }
 
 /** Returns the pack that a folder or file is by its name, or undefined. */
 export function packIn(name: string): string | undefined {
-  return saidBy(PACK, name);
+  return saidBy(PACK, asShown(name));
 }
 
 /** Returns the case whose bag a folder or file is by its name, or undefined. */
 export function caseIn(name: string): string | undefined {
+  const shown = asShown(name);
   // A prefix of which no letter is ASCII may look like either.
-  return packIn(name) === undefined ? saidBy(CASE, name) : undefined;
+  return saidBy(PACK, shown) === undefined ? saidBy(CASE, shown) : undefined;
 }
 
 /** Whether a folder or file is an exported archive by its name, or looks like one. */
@@ -121,11 +151,17 @@ export function isArchiveName(name: string): boolean {
   return ARCHIVE.test(asShown(name));
 }
 
+/** Whether a file is a pack file by its name. */
+export function isPackZip(name: string): boolean {
+  return isPackFileName(name) || (/\.zip$/i.test(name) && packIn(name) !== undefined);
+}
+
 /** Returns which bag of this program a folder or file is by its name; undefined if it need not be one. */
 export function bagKindIn(name: string): 'pack' | 'case' | 'archive' | undefined {
-  if (packIn(name) !== undefined || isPackFileName(name)) return 'pack';
-  if (caseIn(name) !== undefined) return 'case';
-  return isArchiveName(name) ? 'archive' : undefined;
+  const shown = asShown(name);
+  if (isPackFileName(name) || saidBy(PACK, shown) !== undefined) return 'pack';
+  if (saidBy(CASE, shown) !== undefined) return 'case';
+  return ARCHIVE.test(shown) ? 'archive' : undefined;
 }
 
 /** Whether two names say that they are one bag of this program. */

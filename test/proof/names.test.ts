@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { caseIn, packIn, subjectIn } from '../../shared/proof/names.ts';
+import { bagKindIn, caseIn, formatIn, packIn, subjectIn } from '../../shared/proof/names.ts';
 
 const CYRILLIC_THREE = '\u0417';
 const CYRILLIC_O = '\u043e';
@@ -19,11 +19,35 @@ test('an id is imitated, also where none of its digits is one', () => {
   expect(packIn(`${CYRILLIC_O.repeat(23)}.zip`)).toBeUndefined();
 });
 
+test.each([
+  ['event-1.evidence.html', 'evidence'],
+  ['mine.evidence - Copy.html', 'evidence'],
+  ['mine.evidence 2.HTML', 'evidence'],
+  ['mine.evidence copy (3).htm', 'evidence'],
+  ['mine.evidence.html.1', 'evidence'],
+  ['event-1.\u0435vidence.html', 'evidence'],
+  ['in/checkpoint', 'checkpoint'],
+  ['checkpoint (1)', 'checkpoint'],
+  ['log.checkpoint - Copy', 'checkpoint'],
+  ['log.che\u0441kpoint', 'checkpoint'],
+  ['dump (1).jsonl', 'dump'],
+  ['dump.jsonl.1', 'dump'],
+  ['x.tlog-proof', 'proof'],
+  ['x.TSR', 'timestamp'],
+  ['x.\uff57acz', 'wacz'],
+  ['x.evidence-notes.html', undefined],
+  ['checkpoints', undefined],
+  ['x.checkpoint.txt', undefined],
+  ['x.\u0436\u0436\u0436\u0436', undefined],
+])('%s has the format %s by its name', (name, format) => {
+  expect(formatIn(name)).toBe(format);
+});
+
 /** The processor time that it takes to judge a name, in microseconds: the least of some tries, each of so many times. */
 function timeOf(name: string, times: number): number {
   const tries = Array.from({ length: 3 }, () => {
     const begun = process.cpuUsage();
-    for (let time = 0; time < times; time += 1) for (const said of [subjectIn, packIn, caseIn]) said(name);
+    for (let time = 0; time < times; time += 1) for (const said of [formatIn, bagKindIn]) said(name);
     return process.cpuUsage(begun).user / times;
   });
   return Math.min(...tries);
@@ -41,7 +65,17 @@ test.each([
   '.zip',
   `${CYRILLIC_THREE} (1)`,
 ])('a name of 100,000 signs takes no more than its length: %s', (part) => {
-  for (const before of ['event-', 'event-1', 'event-1.evidence', 'pk_', `pk_${'0'.repeat(20)}`, 'ca_', '']) {
+  for (const before of [
+    'event-',
+    'event-1',
+    'event-1.evidence',
+    'pk_',
+    `pk_${'0'.repeat(20)}`,
+    'ca_',
+    'strongroom-archive',
+    'x.checkpoint',
+    '',
+  ]) {
     const named = (length: number) => `${before}${part.repeat(length / part.length)}!`;
     const [short, long] = [timeOf(named(1_000), 20), timeOf(named(100_000), 1)];
     // A hundred times the length would take ten thousand times as long where each sign is compared with each other.

@@ -87,6 +87,44 @@ test('a run that was cleared while it reads files shows nothing any more', async
   expect(worker.asked).toEqual([]);
 });
 
+test('a list does not make a file what its name says', async () => {
+  const { pool } = heldPool();
+  const shown: Partial<VerificationState> = {};
+  const run = new VerificationRun(
+    (change) => Object.assign(shown, change),
+    () => pool,
+  );
+  vi.stubGlobal('window', new EventTarget());
+  const digest = 'a'.repeat(64);
+  const claimed = [
+    'log.checkpoint',
+    'x.tlog-proof',
+    'mine.evidence (1).html',
+    `pk_${'0'.repeat(20)}.zip`,
+    'strongroom-archive.zip',
+  ];
+  const names = [...claimed, 'a.html', 'a.zip'];
+  const list = new File([names.map((name) => `${digest}  ${name}\n`).join('')], 'SHA256SUMS');
+  // No worker finds anything in these files.
+  vi.spyOn(pool, 'verifyBag').mockResolvedValue(null);
+  vi.spyOn(pool, 'verifyEvidence').mockResolvedValue(null);
+  vi.spyOn(pool, 'hash').mockImplementation((files) =>
+    Promise.resolve(files.map(() => ({ sha256: digest, error: null }))),
+  );
+  await run.add([
+    { path: 'SHA256SUMS', file: list },
+    ...names.map((name) => ({ path: name, file: file(name) })),
+  ]);
+  run.close();
+  vi.unstubAllGlobals();
+  const verdicts = Object.fromEntries((shown.results ?? []).map(({ path, verdict }) => [path, verdict]));
+  expect(verdicts).toEqual({
+    ...Object.fromEntries(claimed.map((name) => [name, 'unproven'])),
+    'a.html': 'intact',
+    'a.zip': 'intact',
+  });
+});
+
 test('a file that a list names twice, with different digests, is unknown', async () => {
   const { pool, worker } = heldPool();
   const shown: Partial<VerificationState> = {};

@@ -175,7 +175,7 @@ test('in a folder, everything that proves itself is verified as if it was named 
     'x.tsr': 'no timestamp',
     'x.tlog-proof': 'no proof',
   };
-  const plain = { 'plain.zip': buildZip([{ name: 'a.txt', data: Buffer.from('a') }]), 'plain.jsonl': '{}\n' };
+  const plain = { 'plain.zip': buildZip([{ name: 'a.txt', data: Buffer.from('a') }]), 'plain.json': '{}\n' };
   const digests = Object.entries({ ...forged, ...plain }).map(
     ([name, content]) => `${sha256Of(Buffer.from(content))}  ${name}\n`,
   );
@@ -199,10 +199,99 @@ test('in a folder, everything that proves itself is verified as if it was named 
     for (const name of Object.keys(plain))
       expect(states.get(name), name).toEqual([SHA256SUMS === undefined ? 'unknown' : 'intact']);
   }
-  // Without a key, the line of a proof file says what was compared.
-  const [proof] = (await findings('in-listed')).filter(({ path }) => path.endsWith('x.tlog-proof'));
-  expect(proof).toMatchObject({
-    state: 'intact',
-    detail: 'only compared with the list; verify it with --key',
-  });
+  // Without a key, the line of a proof file says what was compared. It is altered all the same.
+  const ofProof = (await findings('in-listed')).filter(({ path }) => path.endsWith('x.tlog-proof'));
+  expect(ofProof).toMatchObject([
+    { state: 'intact', detail: 'only compared with the list; verify it with --key' },
+    { state: 'changed', verdict: 'altered' },
+  ]);
+});
+
+const ID = '0'.repeat(20);
+const PLAIN_ZIP = buildZip([{ name: 'a.txt', data: Buffer.from('a') }]);
+
+test.each([
+  ['log.checkpoint', 'garbage'],
+  ['checkpoint (1)', 'garbage'],
+  ['log.che\u0441kpoint', 'garbage'],
+  ['dump.jsonl', 'garbage'],
+  ['dump.jsonl', '{}\n'],
+  ['x.zip', 'garbage'],
+  [`pk_${ID}.zip`, 'garbage'],
+  [`pk_${ID}.zip`, PLAIN_ZIP],
+  [`pk_${ID}`, 'garbage'],
+  [`p\u043a_${ID} (1).zip`, PLAIN_ZIP],
+  [`strongroom-case-ca_${ID}.zip`, 'garbage'],
+  [`strongroom-case-ca_${ID} - Copy.zip`, PLAIN_ZIP],
+  ['strongroom-archive.zip', PLAIN_ZIP],
+  ['strongroom-archive (1).zip', PLAIN_ZIP],
+  ['mine.evidence.html', 'garbage'],
+])('a list does not make %s what its name says', async (name, content) => {
+  const digest = sha256Of(Buffer.from(content));
+  await write({ [`in/${name}`]: content, 'in/SHA256SUMS': `${digest}  ${name}\n` });
+  const [ofList, ofName, ...others] = await findings('in');
+  expect([ofList?.state, ofName?.state, others]).toEqual(['intact', 'unknown', []]);
+  expect(ofName?.detail).toMatch(/name is that of|No bag in it is verified|cannot be read|no evidence/);
+});
+
+test('a copy of evidence that a list names is verified as evidence', async () => {
+  const forged = '<script type="application/json" id="evidence">{}</script>';
+  const names = [
+    'event-1.evidence (1).html',
+    'event-1.evidence - Copy.html',
+    'event-1.evidence 2.html',
+    'event-1.evidence copy.html',
+    'event-1.evidence.html.1',
+    'event-1.\u0435vidence.html',
+  ];
+  await write(Object.fromEntries(names.map((name) => [`in/${name}`, forged])));
+  await write({ 'in/SHA256SUMS': lines(Object.fromEntries(names.map((name) => [name, forged]))).join('') });
+  const found = await findings('in');
+  const altered = found.filter(({ verdict }) => verdict === 'altered').map(({ path }) => path);
+  expect(altered.sort()).toEqual(names.map((name) => at(`in/${name}`)).sort());
+});
+
+test('the manifests of other software make nothing what its name says', async () => {
+  const forged = '<script type="application/json" id="evidence">{}</script>';
+  const wrong = {
+    'event-1.evidence - Copy.html': [forged, 'changed'],
+    [`pk_${ID}.zip`]: ['garbage', 'changed'],
+    [`strongroom-case-ca_${ID}.zip`]: ['garbage', 'unknown'],
+    'strongroom-archive (1).zip': ['garbage', 'unknown'],
+  } as const;
+  const unverified = { 'log.checkpoint': 'garbage', 'dump.jsonl': 'garbage', 'x.wacz': 'garbage' };
+  const forgedFiles = Object.entries(wrong).map(([name, [content]]) => [name, content]);
+  const files = { ...Object.fromEntries(forgedFiles), ...unverified } as Record<string, string>;
+  const inData = Object.fromEntries(
+    Object.entries(files).map(([name, content]) => [`data/${name}`, content]),
+  );
+  const bag = {
+    ...inData,
+    'bagit.txt': 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n',
+    'manifest-sha256.txt': lines(inData).join(''),
+  };
+  await write(Object.fromEntries(Object.entries(bag).map(([name, content]) => [`bag/${name}`, content])));
+  const zip = Object.entries(bag).map(([name, content]) => ({
+    name: `bag/${name}`,
+    data: Buffer.from(content),
+  }));
+  await write({ 'bag.zip': buildZip(zip) });
+  const expected = Object.entries(wrong).map(([name, [, state]]) => [name, state]);
+  for (const path of ['bag', 'bag.zip']) {
+    const found = await findings(path);
+    const states = found.map((each) => [
+      each.path.slice(at(`${path}/data/`).length),
+      each.state,
+      each.detail,
+    ]);
+    expect(states.filter(([, state]) => state !== 'intact').map(([name, state]) => [name, state])).toEqual(
+      expect.arrayContaining(expected),
+    );
+    for (const name of Object.keys(unverified))
+      expect(states).toContainEqual([
+        name,
+        'intact',
+        expect.stringContaining('was not verified: verify it alone'),
+      ]);
+  }
 });

@@ -8,9 +8,6 @@ import type { Evidence, EvidenceFile } from './evidence.ts';
  * compares: nothing can stand in the file that the program did not write.
  */
 
-/** The name of an evidence file, as the node gives it. */
-export const EVIDENCE_FILE = /\.evidence(?: ?\(\d+\))?\.html$/i;
-
 /** The script and the style that every evidence file carries. They are built with the interface. */
 export interface EvidenceParts {
   script: string;

@@ -3,7 +3,6 @@ import {
   bagKindOf,
   DECLARATION_FILE,
   INFO_FILE,
-  isPackFileName,
   MANIFEST_FILE,
   RECORD_FILE,
   SEAL_FILE,
@@ -14,9 +13,15 @@ import { packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { mayBeManifest } from '../../../../shared/archive/set.ts';
 import { SET_FILE } from '../../../../shared/archive/setManifest.ts';
 import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
-import { BagProofs, objectIn, UNSIGNED_BAG, unprovenInPack } from '../../../../shared/proof/bagProofs.ts';
+import {
+  BagProofs,
+  objectIn,
+  UNSIGNED_BAG,
+  unprovenInBag,
+  unprovenInPack,
+} from '../../../../shared/proof/bagProofs.ts';
 import type { KnownPage } from '../../../../shared/proof/evidence/evidencePage.ts';
-import { lackingIn, packIn } from '../../../../shared/proof/names.ts';
+import { isPackZip, lackingIn, packIn } from '../../../../shared/proof/names.ts';
 import type { ProvenFile } from '../../../../shared/proof/provenFile.ts';
 import type { Verdict } from '../../../../shared/proof/verdict.ts';
 import { aboutWords } from '../../../../shared/proof/words.ts';
@@ -173,7 +178,7 @@ async function proveContents(
     const entry = byPath.get(result.path);
     if (!entry || !isIntact(result)) continue;
     const name = result.path.slice(folder.length);
-    if (isPackFileName(name)) all.push(...(await verifyPackIn(result, entry)));
+    if (isPackZip(name)) all.push(...(await verifyPackIn(result, entry)));
     else await prove(result, name, proofs);
   }
   const ofCase = await proofs.ofCase({
@@ -252,8 +257,10 @@ async function prove(result: PackedFileResult, name: string, proofs: BagProofs):
   const digest = objectIn(name);
   if (digest !== undefined) Object.assign(result, { expected: digest, list: 'its name' });
   const proven = name === ARCHIVE_BAG.dump ? NO_DUMPS : await proofs.proofOf(name);
+  const unproven = unprovenInBag(name);
   if (typeof proven === 'string') result.proof = { verdict: 'unknown', words: proven };
   else if (proven) result.proof = proofOf(proven);
+  else if (unproven) result.proof = { verdict: 'intact', words: `It is ${unproven}.` };
 }
 
 /** Verifies the files of a pack file in a bag, and that it is the pack that its name says. */

@@ -1,5 +1,7 @@
+import { bagWords } from '../../../../shared/archive/bagFiles.ts';
 import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/evidence/verifyEvidence.ts';
 import { WRITTEN_PAGES } from '../../../../shared/proof/evidence/writtenPages.ts';
+import { bagKindIn, formatIn, type NamedFormat } from '../../../../shared/proof/names.ts';
 import { shownPath } from '../../../../shared/proof/words.ts';
 import {
   CHECKSUM_LIST_NAME,
@@ -9,7 +11,7 @@ import {
 } from '../../../../shared/values/checksums.ts';
 import type { PathFile } from '../../droppedFiles.ts';
 import { readSession } from '../../state/session.ts';
-import { MAX_BAG_FILE_BYTES } from './bagFile.ts';
+import { type FileProof, MAX_BAG_FILE_BYTES } from './bagFile.ts';
 import {
   type CheckedNote,
   type CheckpointNote,
@@ -102,18 +104,20 @@ export class VerificationRun {
 
   async add(files: readonly PathFile[]): Promise<void> {
     this.#started ||= performance.now();
-    const plain: PathFile[] = [];
+    const plain: (PathFile & { proof: FileProof | null })[] = [];
     for (const dropped of files) {
       if (this.#isClosed) return;
-      if (!mayBeSpecial(dropped) || !(await this.#recogniseIfReadable(dropped))) plain.push(dropped);
+      if (!mayBeSpecial(dropped)) plain.push({ ...dropped, proof: null });
+      else if (!(await this.#recogniseIfReadable(dropped)))
+        plain.push({ ...dropped, proof: unprovenByName(dropped.path) });
     }
     if (this.#isClosed) return;
     this.#index = new ListIndex(this.#state.lists);
     const pool = this.prepare();
     this.#forgetUnread(new Set(plain.map(({ path }) => path)));
-    const work = plain.map((dropped) => ({
+    const work = plain.map(({ proof, ...dropped }) => ({
       ...dropped,
-      result: this.#newResult(dropped.path, dropped.file.size),
+      result: Object.assign(this.#newResult(dropped.path, dropped.file.size), { proof }),
     }));
     this.#queued += work.length;
     this.#judgeAll();
@@ -364,6 +368,21 @@ function mayBeSpecial({ path }: PathFile): boolean {
   const name = nameOf(path);
   return [NOTE_NAME, CHECKSUM_LIST_NAME, ZIP_NAME, EVIDENCE_NAME].some((pattern) => pattern.test(name));
 }
+
+/** A list does not make a file what its name says. Says so of one that was not verified as that; null for any other file. */
+function unprovenByName(path: string): FileProof | null {
+  const kind = bagKindIn(path);
+  const what = kind === undefined ? NAMED_FORMATS.get(formatIn(path)) : bagWords(kind);
+  if (what === undefined) return null;
+  const words = `Its name is that of ${what}, and this page could not verify it as that. “strongroom verify” may say more.`;
+  return { verdict: 'unknown', words };
+}
+
+const NAMED_FORMATS = new Map<NamedFormat | undefined, string>([
+  ['evidence', 'an evidence file'],
+  ['checkpoint', 'a checkpoint'],
+  ['proof', 'a proof'],
+]);
 
 /** Small files are given to a worker together: a message for each would take longer than hashing it. */
 const BATCH_FILES = 32;
