@@ -6,7 +6,7 @@ import { Problem } from '../../shared/problems.ts';
 import type { KnownPage } from '../../shared/proof/evidence/evidencePage.ts';
 import { WRITTEN_PAGES } from '../../shared/proof/evidence/writtenPages.ts';
 import { isCheckpointNote, isProofFile } from '../../shared/proof/ledger/signedNote.ts';
-import { bagKindIn, formatIn } from '../../shared/proof/names.ts';
+import { bagKindIn, formatIn, isCommonName } from '../../shared/proof/names.ts';
 import { shownPath } from '../../shared/proof/words.ts';
 import {
   CHECKSUM_LIST_NAME,
@@ -204,8 +204,9 @@ class Verifier {
       const proven = isReadable ? await this.#proven(file.path, file.bytes) : undefined;
       if (typeof proven === 'object') yield* lacksKey ? onlyChanged(proven) : proven;
       else if (!isListed) this.#single.push({ ...file, detail: proven });
-      // A list does not make it what its name says.
-      else if (proven !== undefined) yield [finding(file.path, 'unknown', { detail: proven })];
+      // A list does not make it what its name says, and proves nothing to who names a key.
+      else if (proven !== undefined && (this.#context.key !== undefined || !isCommonName(file.path)))
+        yield [finding(file.path, 'unknown', { detail: proven })];
     }
     for (const bag of set.bags) yield* this.#bagIn(bag, list && expected);
   }

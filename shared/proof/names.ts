@@ -151,6 +151,18 @@ export function isArchiveName(name: string): boolean {
   return ARCHIVE.test(asShown(name));
 }
 
+/**
+ * Whether other software gives such names too: the lines of a data set (`.jsonl`), the list of a saved model (`checkpoint`), any
+ * ZIP. If a list names such a file, and it is none of ours, it is what somebody listed.
+ */
+export function isCommonName(name: string): boolean {
+  const shown = asShown(name);
+  if (bagKindIn(name) !== undefined) return false;
+  return (
+    shown === 'checkpoint' || /\.zip$/.test(shown) || (/\.jsonl$/.test(shown) && !shown.includes('dump'))
+  );
+}
+
 /** Whether a file is a pack file by its name. */
 export function isPackZip(name: string): boolean {
   return isPackFileName(name) || (/\.zip$/i.test(name) && packIn(name) !== undefined);

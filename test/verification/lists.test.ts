@@ -216,7 +216,6 @@ test.each([
   ['log.che\u0441kpoint', 'garbage'],
   ['dump.jsonl', 'garbage'],
   ['dump.jsonl', '{}\n'],
-  ['x.zip', 'garbage'],
   [`pk_${ID}.zip`, 'garbage'],
   [`pk_${ID}.zip`, PLAIN_ZIP],
   [`pk_${ID}`, 'garbage'],
@@ -232,6 +231,17 @@ test.each([
   const [ofList, ofName, ...others] = await findings('in');
   expect([ofList?.state, ofName?.state, others]).toEqual(['intact', 'unknown', []]);
   expect(ofName?.detail).toMatch(/name is that of|No bag in it is verified|cannot be read|no evidence/);
+});
+
+test.each([
+  ['data.jsonl', '{"level":1}\n{"level":2}\n'],
+  ['model/checkpoint', 'model_checkpoint_path: "model.ckpt-1"\n'],
+  ['data.zip', 'encrypted'],
+])('%s of a data set is what a list says, but proves nothing to who names a key', async (name, content) => {
+  await write({ [`in/${name}`]: content, 'in/SHA256SUMS': lines({ [name]: content }).join('') });
+  expect(await findings('in')).toMatchObject([{ path: at(`in/${name}`), state: 'intact' }]);
+  const states = (await findings('in', { key: 'node.example+00000000+AAAA' })).map(({ state }) => state);
+  expect(states).toEqual(['intact', 'unknown']);
 });
 
 test('a copy of evidence that a list names is verified as evidence', async () => {

@@ -27,9 +27,9 @@ export function testFolder() {
       for (const { path, state } of batch) said[path.replace(`${folder}/`, '')] = state;
     return said;
   };
-  const findings = async (path: string) => {
+  const findings = async (path: string, input: Partial<VerifyInput> = {}) => {
     const found: Finding[] = [];
-    for await (const batch of verifyPaths({ paths: [at(path)] })) found.push(...batch);
+    for await (const batch of verifyPaths({ paths: [at(path)], ...input })) found.push(...batch);
     return found;
   };
   return { at, write, verdicts, findings };

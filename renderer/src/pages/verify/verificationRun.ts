@@ -1,7 +1,7 @@
 import { bagWords } from '../../../../shared/archive/bagFiles.ts';
 import { MAX_EVIDENCE_BYTES } from '../../../../shared/proof/evidence/verifyEvidence.ts';
 import { WRITTEN_PAGES } from '../../../../shared/proof/evidence/writtenPages.ts';
-import { bagKindIn, formatIn, type NamedFormat } from '../../../../shared/proof/names.ts';
+import { bagKindIn, formatIn, isCommonName, type NamedFormat } from '../../../../shared/proof/names.ts';
 import { shownPath } from '../../../../shared/proof/words.ts';
 import {
   CHECKSUM_LIST_NAME,
@@ -371,6 +371,7 @@ function mayBeSpecial({ path }: PathFile): boolean {
 
 /** A list does not make a file what its name says. Says so of one that was not verified as that; null for any other file. */
 function unprovenByName(path: string): FileProof | null {
+  if (isCommonName(path)) return null;
   const kind = bagKindIn(path);
   const what = kind === undefined ? NAMED_FORMATS.get(formatIn(path)) : bagWords(kind);
   if (what === undefined) return null;
