@@ -104,7 +104,7 @@ test('a dump cannot name another node than its key does', async () => {
   const { code, stdout } = await verify('dump.jsonl');
   expect({ code, stdout }).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('the node is not the one that signed the checkpoint') as string,
+    stdout: expect.stringContaining('the checkpoint is of another log') as string,
   });
 });
 
