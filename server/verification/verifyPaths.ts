@@ -34,7 +34,7 @@ import {
   type VerifyContext,
 } from './plainFiles.ts';
 import { type Finding, finding } from './report.ts';
-import { FolderContents, walkFolder } from './walkFolder.ts';
+import { FolderContents, type ProofFile, walkFolder } from './walkFolder.ts';
 
 /** A dump is read in pieces of this size. */
 const READ_SIZE = 1_048_576;
@@ -195,20 +195,23 @@ class Verifier {
     if (list) yield* this.#listed(list, expected);
     // Only a list in the folder says what belongs to it. One from elsewhere may be of more than this folder.
     if (list && !this.#list) yield outsideOf(list, await namesOutside(list, folder));
-    for (const { file, isListed, lacksKey } of set.proofFiles) {
-      // What cannot be read is said when it is hashed.
-      const isReadable = await access(file.path, constants.R_OK).then(
-        () => true,
-        () => false,
-      );
-      const proven = isReadable ? await this.#proven(file.path, file.bytes) : undefined;
-      if (typeof proven === 'object') yield* lacksKey ? onlyChanged(proven) : proven;
-      else if (!isListed) this.#single.push({ ...file, detail: proven });
-      // A list does not make it what its name says, and proves nothing to who names a key.
-      else if (proven !== undefined && (this.#context.key !== undefined || !isCommonName(file.path)))
-        yield [finding(file.path, 'unknown', { detail: proven })];
-    }
+    for (const file of set.proofFiles) yield* this.#proofIn(file);
     for (const bag of set.bags) yield* this.#bagIn(bag, list && expected);
+  }
+
+  /** Verifies a file of a folder that may prove itself. */
+  async *#proofIn({ file, isListed, lacksKey }: ProofFile): AsyncGenerator<Finding[]> {
+    // What cannot be read is said when it is hashed.
+    const isReadable = await access(file.path, constants.R_OK).then(
+      () => true,
+      () => false,
+    );
+    const proven = isReadable ? await this.#proven(file.path, file.bytes) : undefined;
+    if (typeof proven === 'object') yield* lacksKey ? onlyChanged(proven) : proven;
+    else if (!isListed) this.#single.push({ ...file, detail: proven });
+    // A list does not make it what its name says, and proves nothing to who names a key.
+    else if (proven !== undefined && (this.#context.key !== undefined || !isCommonName(file.path)))
+      yield [finding(file.path, 'unknown', { detail: proven })];
   }
 
   /**

@@ -141,7 +141,7 @@ function mayProve(path: string, format: NamedFormat | undefined): boolean {
 }
 
 /** A file that may prove itself. */
-interface ProofFile {
+export interface ProofFile {
   file: PlainFile;
   /** Whether the list names it. */
   isListed: boolean;

@@ -159,7 +159,7 @@ export function isCommonName(name: string): boolean {
   const shown = asShown(name);
   if (bagKindIn(name) !== undefined) return false;
   return (
-    shown === 'checkpoint' || /\.zip$/.test(shown) || (/\.jsonl$/.test(shown) && !shown.includes('dump'))
+    shown === 'checkpoint' || shown.endsWith('.zip') || (shown.endsWith('.jsonl') && !shown.includes('dump'))
   );
 }
 
