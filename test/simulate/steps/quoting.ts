@@ -3,7 +3,7 @@ import type { HandIn } from '../../../shared/collection/handedIn.ts';
 import { page } from '../../support/network/scriptedWeb.ts';
 import { savedPage } from '../../support/savedPages.ts';
 import { response } from '../../support/warcFiles.ts';
-import { jsonOf } from '../client.ts';
+import { type Answer, jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
 import { newMarker } from '../markers.ts';
@@ -68,12 +68,16 @@ const digestsOf = ({ file, document, parts, picture }: HandIn) => ({
   all: [file.sha256, document, ...parts.map(({ sha256 }) => sha256)],
 });
 
-async function handIn(world: World, type: string, file: Buffer, url: string): Promise<HandIn> {
+function sendHandIn({ node }: World, type: string, file: Buffer, url: string): Promise<Answer> {
   const said = new URLSearchParams({ withheld: 'false', url });
-  const answer = await world.node.asOwner('POST', `/manage/handed-in?${said.toString()}`, {
+  return node.asOwner('POST', `/manage/handed-in?${said.toString()}`, {
     body: new Uint8Array(file),
     headers: { 'Content-Type': type },
   });
+}
+
+async function handIn(world: World, type: string, file: Buffer, url: string): Promise<HandIn> {
+  const answer = await sendHandIn(world, type, file, url);
   world.require(answer, 201);
   return jsonOf<HandIn>(answer);
 }
@@ -145,13 +149,8 @@ const AGAIN: Record<string, (world: World, dice: Dice, held: Held) => Promise<st
   },
 };
 
-/** Hands in a saved page that has the bytes as its document or as a part, and another part. */
-async function handInSaved(
-  world: World,
-  dice: Dice,
-  content: Buffer,
-  { markers, isDocument }: { markers: readonly string[]; isDocument: boolean },
-): Promise<string> {
+/** A saved page that has the bytes as its document or as a part, and another part. */
+function savedWith(dice: Dice, content: Buffer, isDocument: boolean) {
   const url = `http://quoted.example/${dice.letters(4)}`;
   const own = newText(dice);
   const document = isDocument ? content : Buffer.from(`<html><body>${newMarker(dice)}</body></html>`);
@@ -165,12 +164,50 @@ async function handInSaved(
     ],
     `----MultipartBoundary--${dice.letters(16)}----`,
   );
+  return { url, own, document, file };
+}
+
+/** Hands in such a page. */
+async function handInSaved(
+  world: World,
+  dice: Dice,
+  content: Buffer,
+  { markers, isDocument }: { markers: readonly string[]; isDocument: boolean },
+): Promise<string> {
+  const { url, own, document, file } = savedWith(dice, content, isDocument);
   const handed = await handIn(world, 'multipart/related', file, url);
   const { whole, all } = digestsOf(handed);
   await requireHidden(world, isDocument ? all : whole);
   const parts = [{ bytes: document, marker: '' }, own].filter(({ bytes }) => !bytes.equals(content));
   await noteHandIn(world, handed, { file, parts, markers });
   return handed.id;
+}
+
+/** Publishes a set that has a file in other pieces than those that this node makes. Returns the digests of the pieces. */
+async function publishInOtherPieces(
+  world: World,
+  dice: Dice,
+  { content, markers }: Pick<Held, 'content' | 'markers'>,
+): Promise<string[]> {
+  const { node, require } = world;
+  const parts = [];
+  const size = Math.ceil(content.length / dice.between(4, 7));
+  for (let start = 0; start < content.length; start += size) {
+    const piece = content.subarray(start, start + size);
+    const found = markers.filter((marker) => piece.includes(marker));
+    const files = [{ path: 'piece.bin', content: piece, markers: found }];
+    const answer = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
+    require(answer, 201);
+    const { id } = notePack(world, answer, files);
+    parts.push({ pack: id, path: 'piece.bin', bytes: piece.length, sha256: digestOf(piece) });
+  }
+  const file = { path: 'data/other.bin', bytes: content.length, sha256: digestOf(content), parts };
+  const list = Buffer.from(JSON.stringify({ format: 'strongroom-set@1', files: [file] }));
+  const files = [{ path: 'set.json', content: list, markers: [] }];
+  const answer = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
+  require(answer, 201);
+  notePack(world, answer, files);
+  return parts.map(({ sha256 }) => sha256);
 }
 
 export const quotingSteps = {
@@ -201,8 +238,70 @@ export const quotingSteps = {
         { path: 'data/large.bin', content, markers: [marker, last] },
       ]);
       const set = world.model.sets.find((each) => each.id === id);
-      await requireHidden(world, [held.sha256, ...(set?.parts.get('data/large.bin') ?? [])]);
-      return `${id}, ${held.sha256}`;
+      const pieces = set?.parts.get('data/large.bin') ?? [];
+      const others = dice.chance(0.5) ? await publishInOtherPieces(world, dice, held) : [];
+      await requireHidden(world, [held.sha256, ...pieces, ...others]);
+      return `${id}, ${held.sha256}, in ${pieces.length} and ${others.length} pieces`;
+    },
+  },
+  /** Two sets have a file, each in its own pieces. What names one of the pieces hides all. */
+  withholdInOtherPieces: {
+    weight: 1,
+    run: async (world, dice) => {
+      const [{ bytes, marker }, last] = [newText(dice), newMarker(dice)];
+      const filling = Buffer.alloc(2 * PACK_BYTES, dice.letters(7));
+      const content = Buffer.concat([bytes, filling, Buffer.from(` ${last}`)]);
+      const markers = [marker, last];
+      const id = await publishNow(world, newRecord(dice), [{ path: 'data/large.bin', content, markers }]);
+      const set = world.model.sets.find((each) => each.id === id);
+      const pieces = set?.parts.get('data/large.bin') ?? [];
+      const first = dice.chance(0.5) ? await publishInOtherPieces(world, dice, { content, markers }) : [];
+      const json = { sha256: dice.one([...pieces, ...first]), reason: 'copyright' };
+      world.require(await world.node.asOwner('POST', '/manage/withheld', { json }), 201);
+      await noteWithholdings(world, world.node);
+      const then = await publishInOtherPieces(world, dice, { content, markers });
+      await requireHidden(world, [...pieces, ...first, ...then]);
+      return `${id}, in ${pieces.length}, ${first.length} and ${then.length} pieces`;
+    },
+  },
+  /** One document is handed in in several files, of which one is withheld. */
+  withholdHandedInFile: {
+    weight: 1,
+    run: async (world, dice) => {
+      const { bytes, marker } = titledPage(dice);
+      world.model.titles.add(marker);
+      const files: string[] = [];
+      const handInAgain = async () => {
+        const { url, own, file } = savedWith(dice, bytes, true);
+        const handed = await handIn(world, 'multipart/related', file, url);
+        const parts = [{ bytes, marker }, own];
+        await noteHandIn(world, handed, { file, parts, markers: [marker] });
+        files.push(digestOf(file));
+      };
+      await handInAgain();
+      await handInAgain();
+      const json = { sha256: dice.one(files), reason: 'personal_data' };
+      world.require(await world.node.asOwner('POST', '/manage/withheld', { json }), 201);
+      await noteWithholdings(world, world.node);
+      await handInAgain();
+      await requireHidden(world, [digestOf(bytes), ...files]);
+      return files.join(', ');
+    },
+  },
+  /** What was given up is handed in again, within another file. */
+  handInReleased: {
+    weight: 1,
+    run: async (world, dice) => {
+      const { node, require, check } = world;
+      const held = await withheldFile(world, dice, titledPage(dice));
+      const { sha256, content } = held;
+      require(await node.asOwner('POST', '/manage/released', { json: { sha256, reason: 'owner' } }), 201);
+      held.state = 'released';
+      const { url, file } = savedWith(dice, content, dice.chance(0.5));
+      const answer = await sendHandIn(world, 'multipart/related', file, url);
+      check(answer.status === 410, () => `A file with released bytes was answered with ${answer.status}.`);
+      require(await node.asOwner('GET', `/archive/${digestOf(file)}`), 404);
+      return sha256;
     },
   },
 } satisfies Record<string, StepKind>;
