@@ -189,7 +189,7 @@ async function publishInOtherPieces(
   dice: Dice,
   { content, markers }: Pick<Held, 'content' | 'markers'>,
 ): Promise<string[]> {
-  const { node, require } = world;
+  const { node, model, require } = world;
   const parts = [];
   const size = Math.ceil(content.length / dice.between(4, 7));
   for (let start = 0; start < content.length; start += size) {
@@ -206,8 +206,16 @@ async function publishInOtherPieces(
   const files = [{ path: 'set.json', content: list, markers: [] }];
   const answer = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
   require(answer, 201);
-  notePack(world, answer, files);
-  return parts.map(({ sha256 }) => sha256);
+  const { id } = notePack(world, answer, files);
+  const pieces = parts.map(({ sha256 }) => sha256);
+  model.sets.push({
+    id,
+    files: new Map([[file.path, content]]),
+    parts: new Map([[file.path, pieces]]),
+    packs: new Set(parts.map(({ pack }) => pack)),
+    list: digestOf(list),
+  });
+  return pieces;
 }
 
 export const quotingSteps = {
