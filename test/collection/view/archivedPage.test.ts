@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { load } from 'cheerio';
 import { afterEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/files.ts';
+import { withhold } from '../../copies/withheldCopies.ts';
 import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { ViewNode } from './support.ts';
@@ -210,6 +211,22 @@ test('styles that import each other end, and a stylesheet bomb is left out', asy
   expect((await node.page(digest)).length).toBeLessThan(100_000);
   const { missing } = await node.resources(digest);
   expect(missing.map(({ reason }) => reason)).toContain('too_large');
+});
+
+test('an image that fits only some of the times that a page uses it is left out everywhere once it is withheld', async () => {
+  const node = await ViewNode.open();
+  const image = Buffer.concat([PIXEL, Buffer.alloc(8_000_000, 7)]);
+  const withheld = await node.archive('/image', image, { 'Content-Type': 'image/png' });
+  const digest = await node.archive('/page', '<p>words<img src=/image>'.repeat(4));
+  const encoded = image.toString('base64');
+  const seen = async () => (await node.page(digest)).split(encoded).length - 1;
+  expect(await seen()).toBe(3);
+  const { used, missing } = await node.resources(digest);
+  const url = node.url('/image');
+  expect([used, missing]).toMatchObject([[{ url, sha256: withheld }], [{ url, reason: 'too_large' }]]);
+  await withhold(node.collecting.node, { sha256: withheld });
+  expect(await seen()).toBe(0);
+  expect((await node.resources(digest)).missing).toEqual([{ url, reason: 'withheld' }]);
 });
 
 test('the nearest capture in time is used, and the neighbouring versions are named', async () => {

@@ -261,9 +261,7 @@ class Resources implements PageResources {
       return undefined;
     }
     try {
-      const content = read(capture);
-      this.#used.set(address, capture);
-      return content;
+      return read(capture);
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
       this.#noteMissing(address, error.reason === 'too_large' ? 'too_large' : 'unreadable');
@@ -276,14 +274,19 @@ class Resources implements PageResources {
       this.#missing.set(address, reason);
   }
 
-  /** Counts what an address adds to the page. */
+  /**
+   * Counts what an address adds to the page. An address is used as soon as one use of it fits, also if a later one does
+   * not.
+   */
   #add(address: string, characters: number): boolean {
+    if (this.#added + characters > MAX_ADDED_CHARACTERS) {
+      this.#noteMissing(address, 'too_large');
+      return false;
+    }
     this.#added += characters;
-    if (this.#added <= MAX_ADDED_CHARACTERS) return true;
-    this.#added -= characters;
-    this.#used.delete(address);
-    this.#noteMissing(address, 'too_large');
-    return false;
+    const capture = this.#find(address);
+    if (capture) this.#used.set(address, capture);
+    return true;
   }
 }
 
