@@ -21,6 +21,7 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { reachedStorageLimit, type Store } from '../../store/store.ts';
 import { CaptureSpace } from '../captures/capture.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { publicMediaType } from '../record/publicHeaders.ts';
 import { normalizeUrl, sourceIdOf } from '../sources/sources.ts';
 import { type HandInToRecord, recordHandIn } from './handInRecords.ts';
 import { httpAddress, readMhtml, type SavedPart } from './readMhtml.ts';
@@ -132,7 +133,7 @@ export class HandedIn {
         kind,
         title: fields.title || null,
         note: fields.note || null,
-        file: { sha256: file.sha256, bytes: file.bytes, media_type: mediaType },
+        file: { sha256: file.sha256, bytes: file.bytes, media_type: publicMediaType(mediaType) ?? MHTML },
         picture,
         isWithheld: fields.withheld ?? true,
         ...(await this.#publicPage(fields.fetch === true, url)),
@@ -288,6 +289,7 @@ const SIGNATURES: readonly (readonly [RegExp, FileKind])[] = [
   [/^GIF8[79]a/, { kind: 'picture', mediaType: 'image/gif' }],
   [/^RIFF[^]{4}WEBP/, { kind: 'picture', mediaType: 'image/webp' }],
 ];
+const MHTML = 'multipart/related';
 const MHTML_TYPES = /^(multipart\/related|message\/rfc822|application\/x-mimearchive)\b/i;
 const MHTML_HEAD =
   /^(From|Snapshot-Content-Location|Subject|Date|MIME-Version|Content-Type|X-MAF|X-MimeOLE): ?/i;
@@ -305,9 +307,12 @@ export async function kindOf({ file, mediaType = '', name = '' }: DescribedFile)
   const declared = mediaType.slice(0, MAX_MEDIA_TYPE);
   const isHtml = HTML_HEAD.test(head);
   if (!isHtml && (MHTML_TYPES.test(declared) || /\.mht(ml)?$/i.test(name) || MHTML_HEAD.test(head)))
-    return { kind: 'mhtml', mediaType: MHTML_TYPES.test(declared) ? declared : 'multipart/related' };
+    return { kind: 'mhtml', mediaType: MHTML_TYPES.test(declared) ? declared : MHTML };
   if (isHtml || HTML_TYPES.test(declared) || /\.x?html?$/i.test(name))
-    return { kind: 'html', mediaType: HTML_TYPES.test(declared) ? declared : 'text/html' };
+    return {
+      kind: 'html',
+      mediaType: (HTML_TYPES.test(declared) ? publicMediaType(declared) : null) ?? 'text/html',
+    };
   throw new Problem(
     'unsupported_media_type',
     'This is no saved page (MHTML), HTML file, PDF, PNG, JPEG, WebP or GIF.',

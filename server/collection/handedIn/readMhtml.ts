@@ -3,6 +3,7 @@ import { MAX_HANDED_IN_BYTES, MAX_HANDED_IN_PARTS } from '../../../shared/collec
 import { Problem } from '../../../shared/problems.ts';
 import type { StagedBlob, Staging } from '../../store/blobs/staging.ts';
 import { parseCaptureUrl, RefusedCaptureError } from '../captures/capture.ts';
+import { publicMediaType } from '../record/publicHeaders.ts';
 import {
   BrokenEncodingError,
   decoded,
@@ -115,12 +116,17 @@ async function savedPart(
   return {
     name: nameOf(location, base) ?? (content_id === null ? null : `cid:${content_id}`),
     content_id,
-    content_type: fieldOf(fields, 'content-type')?.slice(0, MAX_FIELD) ?? null,
-    headers: fields
-      .filter(([name]) => KEPT_FIELDS.has(name.toLowerCase()))
-      .map(([name, value]) => [name, value.slice(0, MAX_NAME)]),
+    content_type: publicMediaType(fieldOf(fields, 'content-type') ?? null),
+    headers: fields.flatMap(keptField),
     staged: await stagePart(staging, content, fieldOf(fields, 'content-transfer-encoding')),
   };
+}
+
+/** Returns what is kept of a field. Records are public, and a media type may have the name of a file. */
+function keptField([name, value]: MimeFields[number]): [string, string][] {
+  const known = name.toLowerCase();
+  const kept = known === 'content-type' ? publicMediaType(value) : value.slice(0, MAX_NAME);
+  return KEPT_FIELDS.has(known) && kept !== null ? [[name, kept]] : [];
 }
 
 async function stagePart(

@@ -1,6 +1,6 @@
 import type { Redirect, SentRequest } from '../../../shared/collection/retrieval.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
-import { WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
+import { isPublicSentHeader, publicHeaders, publicMediaType } from '../record/publicHeaders.ts';
 import type { ProfileContent } from './readProfile.ts';
 
 /** A shorter value, such as `1` or `en`, is in many addresses and says nothing. */
@@ -11,8 +11,6 @@ const TOKEN = /[A-Za-z0-9_.+~%=-]{16,}/g;
 const BASE64_TOKEN = /[A-Za-z0-9_.+~%=/-]{20,}/g;
 /** A storage has any number of values; those of cookies are looked for in any case. */
 const MAX_STORED_SECRETS = 5_000;
-/** Headers by which sites send what belongs to a session. */
-const SESSION_HEADER = /token|csrf|xsrf|session|jwt|secret|api-?key|^www-authenticate$/i;
 const REMOVED = 'withheld';
 
 /**
@@ -79,11 +77,14 @@ export class Secrets {
     return undefined;
   }
 
-  /** Returns a retrieval as it is recorded: without what belongs to the session. */
-  redacted<Retrieval extends Pick<NewRetrieval, 'url' | 'final_url' | 'redirects' | 'headers' | 'request'>>(
-    retrieval: Retrieval,
-  ): Retrieval {
-    const { url, final_url, redirects, headers, request } = retrieval;
+  /** Returns a retrieval as it is recorded: without what belongs to the session, or is for its account only. */
+  redacted<
+    Retrieval extends Pick<
+      NewRetrieval,
+      'url' | 'final_url' | 'redirects' | 'headers' | 'request' | 'content_type'
+    >,
+  >(retrieval: Retrieval): Retrieval {
+    const { url, final_url, redirects, headers, request, content_type } = retrieval;
     return {
       ...retrieval,
       url: this.without(url),
@@ -96,21 +97,19 @@ export class Secrets {
         }),
       ),
       headers: this.#kept(headers),
+      content_type: publicMediaType(content_type),
       ...(request && { request: { ...request, headers: this.#sent(request.headers) } }),
     };
   }
 
   #kept(headers: readonly [string, string][]): [string, string][] {
-    return headers
-      .filter(([name]) => !WITHHELD_HEADERS.test(name) && !SESSION_HEADER.test(name))
-      .map(([name, value]) => [name, this.without(value)]);
+    return publicHeaders(headers).map(([name, value]) => [name, this.without(value)]);
   }
 
   #sent(headers: SentRequest['headers']): SentRequest['headers'] {
     return headers.map(([name, value]) => {
-      const isSecret =
-        WITHHELD_HEADERS.test(name) || SESSION_HEADER.test(name) || (value !== null && this.isIn(value));
-      return [name, isSecret ? null : value];
+      const isPublic = value !== null && isPublicSentHeader(name) && !this.isIn(value);
+      return [name, isPublic ? value : null];
     });
   }
 }

@@ -9,6 +9,7 @@ import { sha256Of } from '../../support/archive/packs.ts';
 import { share } from '../../support/network/sharing.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { PIXEL, savedPage } from '../../support/savedPages.ts';
+import { seen } from '../../withholding/quotes.ts';
 import { openCollectingNode } from '../support.ts';
 import { handIn, readHandIn, refusedWith, sendFile } from './support.ts';
 
@@ -245,4 +246,21 @@ test('observers of imports and names of peers cannot stand for a person', async 
     headers: { 'Content-Type': 'application/warc' },
   });
   expect((await refusedWith(answer)).slice(0, 2)).toEqual([400, 'invalid_parameter']);
+});
+
+test('names of files in the media types of a saved page are not recorded', async () => {
+  const node = await openCollectingNode();
+  const file = savedPage(URL_SEEN, [
+    { type: 'text/html; charset=utf-8; name="lovelace.html"', location: URL_SEEN, content: '<p>Mine</p>' },
+    { type: 'image/png; name="lovelace.png"', location: 'https://bank.example/logo.png', content: PIXEL },
+  ]);
+  const handed = await handIn(node.node, file, 'multipart/related; name="lovelace.mhtml"');
+  expect(handed.file.media_type).toBe('multipart/related');
+  expect(handed.parts.map(({ content_type }) => content_type)).toEqual([
+    'text/html; charset=utf-8',
+    'image/png',
+  ]);
+  expect(await seen(node.node, 'lovelace')).toEqual([]);
+  const bytes = await node.node.fetchAsOwner(`/archive/${handed.file.sha256}`);
+  expect(sha256Of(Buffer.from(await bytes.arrayBuffer()))).toBe(handed.file.sha256);
 });

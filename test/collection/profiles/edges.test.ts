@@ -5,9 +5,11 @@ import { afterEach, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Copy } from '../../../shared/node/copy.ts';
 import { filesWith } from '../../copies/withheldCopies.ts';
+import { everythingIn } from '../../simulate/markers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
+import { seen } from '../../withholding/quotes.ts';
 import { openCollectingNode } from '../support.ts';
 import { addProfile, CANARY, cookie, cookiesOf, members } from './support.ts';
 
@@ -157,4 +159,38 @@ test('why a page behind a login looks like an error page is said without its tit
   ];
   for (const path of [...paths, `/api/events/${event?.id}/quality`])
     expect(await (await node.node.fetch(path)).text(), path).not.toContain('Ada');
+});
+
+test('of the headers of what a login gets, those are recorded that name no account and no file', async () => {
+  const node = await openCollectingNode();
+  const web = await ScriptedWeb.open();
+  const name = 'lovelaceada';
+  const sent = {
+    'X-Account-Name': name,
+    'Content-Disposition': `attachment; filename="${name}.pdf"`,
+    'Content-Type': `text/html; name="${name}"; charset="utf-8"; title=${name}`,
+    'Content-Language': 'en',
+    'Last-Modified': 'Tue, 24 Nov 2026 10:00:00 GMT',
+  };
+  web.script('/', page('', { status: 302, headers: { ...sent, Location: '/mine' } }));
+  web.script('/mine', page('<p>For members.</p>', { headers: sent }));
+  const { id: profile } = await addProfile(node);
+  const { id } = await node.watch(web.url('/'), { profile });
+  expect(await node.check()).toMatchObject({ failed: 0, changed: 1 });
+  const [retrieval] = await node.retrievals(id);
+  expect(retrieval).toMatchObject({ content_type: 'text/html; charset=utf-8' });
+  const kept = [
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Content-Language', 'en'],
+    ['Last-Modified', 'Tue, 24 Nov 2026 10:00:00 GMT'],
+  ];
+  for (const headers of [retrieval?.headers, retrieval?.redirects[0]?.headers])
+    expect(headers).toEqual(expect.arrayContaining(kept));
+  expect(await seen(node.node, name)).toEqual([]);
+  // What the owner exports is a whole answer with these headers.
+  const warc = await node.node.fetchAsOwner('/api/warc');
+  const written = everythingIn(Buffer.from(await warc.arrayBuffer()));
+  expect(written).toMatch(/Content-Type: text\/html; charset=utf-8\r\n[^]*\r\n\r\n<p>For members\.<\/p>/);
+  expect(written).not.toContain(name);
+  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Secrets } from '../../../server/collection/profiles/secrets.ts';
+import { publicMediaType } from '../../../server/collection/record/publicHeaders.ts';
 
 function secretsOf(values: readonly string[], stored: readonly string[] = []): Secrets {
   const cookies = values.map((value, index) => ({
@@ -60,4 +61,19 @@ describe('the values of a profile are found', () => {
     const secrets = secretsOf(['en', '/articles/2024/Some-Title']);
     expect(secrets.without('/en/articles/2024/Some-Title')).toBe('/en/articles/2024/Some-Title');
   });
+});
+
+test.each([
+  ['text/html', 'text/html'],
+  ['Text/HTML;CHARSET="ISO-8859-1"', 'Text/HTML; charset=ISO-8859-1'],
+  ["text/csv; header=present; charset='utf-8'", 'text/csv; charset=utf-8'],
+  ['text/html charset=windows-1252', 'text/html; charset=windows-1252'],
+  ['text/html, text/html', 'text/html'],
+  ['application/pdf; name="a; charset=utf-8"', 'application/pdf'],
+  ['application/pdf; name=Ada; charset=Ada', 'application/pdf'],
+  ['Ada', null],
+  ['', null],
+  [null, null],
+])('of the media type %s is kept %s', (given, kept) => {
+  expect(publicMediaType(given)).toBe(kept);
 });

@@ -2,6 +2,7 @@ import type { PageCapture } from '../../../shared/collection/page.ts';
 import { page } from '../../support/network/scriptedWeb.ts';
 import { jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
+import { newMarker } from '../markers.ts';
 import type { World } from '../world.ts';
 import { noteEvents, noteWithholdings } from './collection.ts';
 import { type Content, newPage, type StepKind } from './step.ts';
@@ -60,10 +61,17 @@ export const browserSteps = {
       const { web, node, model, require, served, check } = world;
       const [path, value] = [`/members-${dice.letters(4)}`, dice.letters(20)];
       const content = newPage(dice);
+      const account = newMarker(dice);
+      model.secrets.set(account, { marker: account, why: 'the name of an account in headers' });
+      const headers = {
+        'content-type': `text/html; name="${account}.html"; charset=utf-8`,
+        'content-disposition': `inline; filename="${account}.html"`,
+        'x-account-name': account,
+      };
       served.set(path, [content]);
       web.script(path, (socket, request) =>
         request.headers.cookie?.includes(`sid=${value}`)
-          ? page(content.bytes, HTML)(socket, request)
+          ? page(content.bytes, { headers })(socket, request)
           : page('', { status: 403 })(socket, request),
       );
       const cookie = { name: 'sid', value, domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true };

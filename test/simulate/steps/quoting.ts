@@ -153,6 +153,8 @@ const AGAIN: Record<string, (world: World, dice: Dice, held: Held) => Promise<st
 function savedWith(dice: Dice, content: Buffer, isDocument: boolean) {
   const url = `http://quoted.example/${dice.letters(4)}`;
   const own = newText(dice);
+  // The name of a part in its media type is in the file only.
+  const name = newMarker(dice);
   const document = isDocument ? content : Buffer.from(`<html><body>${newMarker(dice)}</body></html>`);
   const part = { type: 'text/html', location: `${url}/frame`, content };
   const file = savedPage(
@@ -160,7 +162,7 @@ function savedWith(dice: Dice, content: Buffer, isDocument: boolean) {
     [
       { type: 'text/html', location: url, content: document },
       ...(isDocument ? [] : [part]),
-      { type: 'text/plain', location: `${url}/own`, content: own.bytes },
+      { type: `text/plain; name="${name}.txt"`, location: `${url}/own`, content: own.bytes },
     ],
     `----MultipartBoundary--${dice.letters(16)}----`,
   );
@@ -179,7 +181,7 @@ async function handInSaved(
   const { whole, all } = digestsOf(handed);
   await requireHidden(world, isDocument ? all : whole);
   const parts = [{ bytes: document, marker: '' }, own].filter(({ bytes }) => !bytes.equals(content));
-  await noteHandIn(world, handed, { file, parts, markers });
+  await noteHandIn(world, handed, { file, parts, markers: [...markers, name] });
   return handed.id;
 }
 
