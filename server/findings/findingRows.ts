@@ -184,8 +184,44 @@ const STATES = {
 } as const;
 
 const MATCHES = 'SELECT rowid FROM findings_search WHERE findings_search MATCH ?';
-const RELEASED = isReleasedSql('f.passage_sha256');
-const WITHHELD = isWithheldSql('f.passage_sha256');
+
+/** The digests of the target of a row `f`: of an event both versions, of a pack its files, of a set those of its parts, too. */
+const OBJECTS_OF_TARGET = `
+  SELECT f.target_id AS sha256 WHERE f.target_kind = 'object'
+  UNION ALL SELECT e.sha256 FROM events e WHERE f.target_kind = 'event' AND e.id = CAST(f.target_id AS INTEGER)
+  UNION ALL SELECT e.previous_sha256 FROM events e
+    WHERE f.target_kind = 'event' AND e.id = CAST(f.target_id AS INTEGER)
+  UNION ALL SELECT o.sha256 FROM packs p CROSS JOIN pack_files o ON o.pack = p.ledger_entry
+    WHERE f.target_kind = 'pack' AND p.id = f.target_id
+  UNION ALL SELECT o.sha256 FROM packs m CROSS JOIN set_parts s ON s.manifest = m.ledger_entry
+    CROSS JOIN packs p ON p.id = s.part CROSS JOIN pack_files o ON o.pack = p.ledger_entry
+    WHERE f.target_kind = 'pack' AND m.id = f.target_id`;
+
+/** A digest that a reader may not read, of those in which the passage of a row `f` may be; a passage may name none of them. */
+const hiddenQuoteSql = ({ owner }: Reader) => `
+  SELECT o.sha256 FROM (
+    SELECT f.passage_sha256 AS sha256 WHERE f.passage_sha256 IS NOT NULL
+    UNION ALL SELECT t.sha256 FROM (${OBJECTS_OF_TARGET}) t WHERE f.passage_sha256 IS NULL
+  ) o WHERE ${isReleasedSql('o.sha256')}${owner ? '' : ` OR ${isWithheldSql('o.sha256')}`} LIMIT 1`;
+const hasHiddenQuoteSql = (reader: Reader) =>
+  `(f.passage IS NOT NULL AND EXISTS (${hiddenQuoteSql(reader)}))`;
+
+const hiddenOfTargetFor = (reader: Reader) =>
+  selectValue<string | null, [target: FindingTarget]>(
+    `SELECT (${hiddenQuoteSql(reader)})
+     FROM (SELECT $kind AS target_kind, $id AS target_id, NULL AS passage_sha256) f`,
+  );
+const hiddenOfTargetForOwner = hiddenOfTargetFor({ owner: true });
+const hiddenOfTargetForVisitors = hiddenOfTargetFor({ owner: false });
+
+/** Returns a digest of a target that a reader may not read because it is withheld or was given up; undefined if there is none. */
+export function hiddenOfTarget(
+  database: ReadDatabase,
+  target: FindingTarget,
+  { owner }: Reader,
+): string | undefined {
+  return (owner ? hiddenOfTargetForOwner : hiddenOfTargetForVisitors)(database, target) ?? undefined;
+}
 
 /** What follows `FROM` in a query of the selected findings. */
 function selected({ match, tag, target, state, reader }: FindingSelection): {
@@ -196,7 +232,7 @@ function selected({ match, tag, target, state, reader }: FindingSelection): {
     [STATES[state]],
     match !== undefined && [`f.ledger_entry IN (${MATCHES})`, match],
     match !== undefined && [
-      `(NOT (${reader.owner ? RELEASED : `${RELEASED} OR ${WITHHELD}`}) OR f.ledger_entry IN (${MATCHES}))`,
+      `(NOT ${hasHiddenQuoteSql(reader)} OR f.ledger_entry IN (${MATCHES}))`,
       `- quote : (${match})`,
     ],
     tag !== undefined && ['f.ledger_entry IN (SELECT ledger_entry FROM finding_tags WHERE tag = ?)', tag],

@@ -22,6 +22,7 @@ import { marksOf, type Reader, unreadable } from '../withholding/withholding.ts'
 import {
   type FindingSelection,
   findingById,
+  hiddenOfTarget,
   historyOf,
   insertFinding,
   isObjectOf,
@@ -180,26 +181,42 @@ export function listFindings(
   return { items: items.map((finding) => withReadableQuote(read, finding, reader)), total };
 }
 
+/**
+ * Returns the digest because of which a reader may not read what a finding quotes, or undefined. A passage that names no
+ * object may be in any of its target.
+ */
+function hiddenIn(
+  read: ReadDatabase,
+  { passage, target }: Pick<Finding, 'passage' | 'target'>,
+  reader: Reader,
+): string | undefined {
+  if (passage === null) return undefined;
+  if (passage.sha256 === null) return hiddenOfTarget(read, target, reader);
+  return unreadable(read, passage.sha256, reader) && passage.sha256;
+}
+
 /** Returns why a reader may not read what a finding quotes, or undefined. */
 export function unreadableQuote(
   read: ReadDatabase,
-  { passage }: Pick<Finding, 'passage'>,
+  finding: Pick<Finding, 'passage' | 'target'>,
   reader: Reader,
 ): Problem | undefined {
-  return passage?.sha256 ? unreadable(read, passage.sha256, reader) : undefined;
+  const hidden = hiddenIn(read, finding, reader);
+  return hidden === undefined ? undefined : unreadable(read, hidden, reader);
 }
 
 /** Returns a finding without its quotation if a reader may not read the bytes that it quotes. */
 export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): Finding {
-  return unreadableQuote(read, finding, reader)
-    ? {
+  const hidden = hiddenIn(read, finding, reader);
+  return hidden === undefined
+    ? finding
+    : {
         ...finding,
         passage: null,
         anchor: null,
         ...(finding.sealed && { sealed: { ...finding.sealed, salt: null, record: null } }),
-        ...marksOf(read, finding.passage?.sha256 ?? null),
-      }
-    : finding;
+        ...marksOf(read, hidden),
+      };
 }
 
 /** Returns the most frequent tags of current findings. */

@@ -92,6 +92,8 @@ export class Model {
   retrievals: number[] = [];
   findings: { id: string; target: object }[] = [];
   sealed: { id: string; marker: string; target: object }[] = [];
+  /** Words that findings quote without naming an object, and the digests of what the findings are about. */
+  readonly quotations: { marker: string; digests: readonly string[] }[] = [];
   cases: { id: string; revision: number }[] = [];
   pages: { id: string; covers: string[] }[] = [];
   handedIn: { id: string; retrieval: number }[] = [];
@@ -151,6 +153,15 @@ export class Model {
     const markers = all.flatMap((each) => each.markers);
     const isHidden = (marker: string) => !seen.has(marker) && !this.#quoted.has(marker);
     return new Set([...markers, ...this.secrets.keys()].filter(isHidden));
+  }
+
+  /** The quoted words that nothing but a dump shows a visitor, because something that the finding is about is hidden. */
+  hiddenQuotations(): Set<string> {
+    const isHidden = (sha256: string) =>
+      this.isWithheld(sha256) || this.bytes.get(sha256)?.state === 'released';
+    return new Set(
+      this.quotations.filter(({ digests }) => digests.some(isHidden)).map(({ marker }) => marker),
+    );
   }
 
   /** The markers of released bytes, which must not be on the disk. */

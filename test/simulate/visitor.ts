@@ -290,6 +290,8 @@ const CONSTANT: ReadonlySet<RouteName> = new Set<RouteName>([
   'readSession',
   'readExtension',
 ]);
+/** These answers have the records of findings as the ledger covers them. */
+const HAS_RECORDS: ReadonlySet<RouteName> = new Set<RouteName>(['readDump']);
 /** Hidden markers that are searched for by name, and addresses of a route that are asked for each name of a kind. */
 const SEARCHED = 12;
 const ASKED = 6;
@@ -299,18 +301,19 @@ const ASKED = 6;
  * @param breadth how many names of a kind are asked for
  */
 export async function visit(node: Client, model: Model, dice: Dice, breadth: number): Promise<number> {
-  const find = finderOf(model.hidden());
+  const [find, findQuotation] = [finderOf(model.hidden()), finderOf(model.hiddenQuotations())];
   // A file that is made of several objects ends at one that is damaged.
   const mayEndEarly = [...model.bytes.values()].some(({ state }) => state === 'gone');
   let asked = 0;
   for (const route of VISITED) {
     if (CONSTANT.has(route)) continue;
-    const markers = dice.some([...model.hidden()], SEARCHED);
+    const markers = dice.some([...model.hidden(), ...model.hiddenQuotations()], SEARCHED);
     const addresses = addressesOf(route, someNames(model, dice, breadth), markers);
     for (const address of dice.some(addresses, ASKED * breadth)) {
       const answer = await node.asVisitor(address, { mayFail: MAY_FAIL, mayEndEarly });
       requireExpected(route, address, answer);
-      for (const marker of find(sayings(answer)))
+      const said = sayings(answer);
+      for (const marker of [...find(said), ...(HAS_RECORDS.has(route) ? [] : findQuotation(said))])
         throw new Violation(`A visitor sees ${marker} (${why(model, marker)}) at ${address} (${route}).`);
       asked += 1;
     }
@@ -329,6 +332,7 @@ function requireExpected(name: RouteName, address: string, answer: Answer): void
 function why(model: Model, marker: string): string {
   const secret = model.secrets.get(marker);
   if (secret) return secret.why;
+  if (model.hiddenQuotations().has(marker)) return 'what a finding quotes';
   const held = [...model.bytes.values()].find(({ markers }) => markers.includes(marker));
   return held ? `${held.kind} ${held.sha256}, ${held.state === 'held' ? 'withheld' : held.state}` : 'unknown';
 }

@@ -8,13 +8,29 @@ const objectsOf = ({ model }: World) => [...model.bytes.values()].filter(({ kind
 const isTargeted = (world: World) =>
   world.model.events.length + world.model.packs.length + objectsOf(world).length > 0;
 
-function newTarget(world: World, dice: Dice): object {
+interface Target {
+  kind: string;
+  id: string;
+}
+
+function newTarget(world: World, dice: Dice): Target {
   const { model } = world;
   return dice.one([
     ...model.events.map(({ id }) => ({ kind: 'event', id: String(id) })),
     ...model.packs.map(({ id }) => ({ kind: 'pack', id })),
     ...objectsOf(world).map(({ sha256 }) => ({ kind: 'object', id: sha256 })),
   ]);
+}
+
+/** The digests of a target: of a set those of its parts, too. */
+function digestsOf({ model }: World, { kind, id }: Target): string[] {
+  if (kind === 'object') return [id];
+  const version = model.events.find((event) => String(event.id) === id)?.sha256;
+  const set = model.sets.find((each) => each.id === id);
+  const files = model.packs.find((pack) => pack.id === id)?.files ?? [];
+  return kind === 'event'
+    ? [version ?? []].flat()
+    : [...files.map(({ sha256 }) => sha256), ...(set ? [set.list, ...[...set.parts.values()].flat()] : [])];
 }
 
 function newItems({ model }: World, dice: Dice): object[] {
@@ -27,6 +43,31 @@ function newItems({ model }: World, dice: Dice): object[] {
 }
 
 export const findingSteps = {
+  /** Quotes words without saying in which of the objects of its target they are. */
+  quoteWithoutObject: {
+    weight: 3,
+    isPlain: true,
+    can: (world) => isTargeted(world) || world.model.sets.length > 0,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const marker = newMarker(dice);
+      const isOfSet = model.sets.length > 0 && (dice.chance(0.3) || !isTargeted(world));
+      const target = isOfSet ? { kind: 'pack', id: dice.one(model.sets).id } : newTarget(world, dice);
+      const json = {
+        target,
+        text: `Finding ${dice.letters(10)}`,
+        passage: { sha256: null, exact: marker },
+      };
+      const answer = await node.asOwner('POST', '/manage/findings', { json });
+      if (codeOf(answer) === 'unknown_target') return 'refused';
+      require(answer, 201);
+      const { id } = jsonOf<{ id: string }>(answer);
+      model.quotations.push({ marker, digests: digestsOf(world, target) });
+      model.findings.push({ id, target });
+      model.keep(`/api/findings/${id}`, { id, text: json.text });
+      return id;
+    },
+  },
   finding: {
     weight: 3,
     isPlain: true,
