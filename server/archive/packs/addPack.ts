@@ -155,10 +155,11 @@ async function recordSentAgain(
 async function setOfManifest(
   store: Store,
   record: PackRecord,
-  { absent, setLimits }: Pick<NewPack, 'absent' | 'setLimits'>,
+  { absent, setLimits, staged }: Pick<NewPack, 'absent' | 'setLimits' | 'staged'>,
 ): Promise<SetIndex | undefined> {
   const isHere = record.files.every(({ sha256 }) => !absent?.has(sha256));
-  return isHere ? checkNewSet(store, record, setLimits) : undefined;
+  const isSent = record.files.every(({ path }) => staged?.has(path));
+  return isHere ? checkNewSet(store, record, { isSent, limits: setLimits }) : undefined;
 }
 
 /** The record with some of its files only. */

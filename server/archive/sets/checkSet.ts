@@ -8,7 +8,7 @@ import { packById } from '../../store/sqlite/archive/packs.ts';
 import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { releasedAmong } from '../../store/sqlite/node/withheld.ts';
-import { OWNER, unreadableAmong } from '../../withholding/withholding.ts';
+import { OWNER, type Reader, unreadable, unreadableAmong } from '../../withholding/withholding.ts';
 import { readNewSet } from './readSet.ts';
 import type { SetIndex, SetPart } from './setIndex.ts';
 
@@ -23,23 +23,44 @@ export interface SetLimits {
   maxBytes: number;
   /** Whether packs that do not say that they are parts may become parts, so that no list has them any more. */
   mayTakePacks: boolean;
+  /** Who sends it. */
+  reader: Reader;
 }
 
 /** What the owner, and those whom the owner mirrors, may do. The size of their sets is limited elsewhere. */
-const NO_LIMITS: SetLimits = { maxBytes: Number.POSITIVE_INFINITY, mayTakePacks: true };
+const NO_LIMITS: SetLimits = { maxBytes: Number.POSITIVE_INFINITY, mayTakePacks: true, reader: OWNER };
 
 /**
  * Checks the set of a record that is being added, whose file is on stable storage: every part is a file of a pack of this
  * archive, with the stated size and digest, and parts that are joined have the stated digest. These are hashed in a
  * thread. Parts whose bytes are withheld by a peer or were given up cannot be hashed.
  *
+ * @param isSent whether the sender has the list. What is wrong with another that he may not read is said without its words.
  * @returns undefined if the pack is no manifest
  * @throws Problem `invalid_set`, `pack_too_large`; `released` for a file that was given up; `unknown_pack` for a part that is not here; `digest_mismatch`
  */
 export async function checkNewSet(
   store: DamageContext,
   record: PackRecord,
-  { maxBytes, mayTakePacks }: SetLimits = NO_LIMITS,
+  { isSent, limits = NO_LIMITS }: { isSent: boolean; limits?: SetLimits | undefined },
+): Promise<SetIndex | undefined> {
+  try {
+    return await readChecked(store, record, limits);
+  } catch (error) {
+    const [file] = record.files;
+    const mayKnow = isSent || !file || !unreadable(store.read, file.sha256, limits.reader);
+    if (mayKnow || !(error instanceof Problem)) throw error;
+    throw new Problem(
+      error.code,
+      `${SET_FILE}: this list cannot be used. It is not shown, so it is not said why.`,
+    );
+  }
+}
+
+async function readChecked(
+  store: DamageContext,
+  record: PackRecord,
+  { maxBytes, mayTakePacks }: SetLimits,
 ): Promise<SetIndex | undefined> {
   const index = await readNewSet(store, record);
   if (!index) return undefined;

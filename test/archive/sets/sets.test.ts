@@ -5,8 +5,15 @@ import { verifyPaths } from '../../../server/verification/verifyPaths.ts';
 import type { Pack, PackVerification } from '../../../shared/archive/pack.ts';
 import type { DataSet, SetEntry } from '../../../shared/archive/set.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import { withhold } from '../../copies/withheldCopies.ts';
 import { newDraft, publish, putFile, readDraft } from '../../support/archive/drafts.ts';
-import { type ProblemBody, problemOf, sampleRecord, sha256Of } from '../../support/archive/packs.ts';
+import {
+  type ProblemBody,
+  packForm,
+  problemOf,
+  sampleRecord,
+  sha256Of,
+} from '../../support/archive/packs.ts';
 import { contentOf, partsByHand, publishedSet, uploadManifest } from '../../support/archive/sets.ts';
 import { extract } from '../../support/extract.ts';
 import { share } from '../../support/network/sharing.ts';
@@ -260,6 +267,34 @@ describe('a damaged part', () => {
     const zip = await node.fetch(`/api/packs/${manifest.id}/set/download`);
     expect((await problemOf(zip)).code).toBe('blob_damaged');
   });
+});
+
+test('what is wrong with a list that is withheld is told to nobody who has not sent it', async () => {
+  const node = await openTestNode({ packBytes: PACK_BYTES });
+  const { manifest, files } = await publishedSet(node);
+  const [list] = manifest.files;
+  const bytes = await (await node.fetch(`/api/blobs/${list?.sha256}`)).text();
+  const piece = sha256Of(files['large.bin']?.subarray(10_000, 20_000) ?? '');
+  await writeFile(
+    join(node.dataFolder, 'blobs', piece.slice(0, 2), piece.slice(2, 4), piece),
+    contentOf(9, 10_000),
+  );
+  await withhold(node, { pack: manifest.id });
+  await share(node, 'contribute');
+  const record = sampleRecord({ title: 'Again', files: list ? [list] : [] });
+  const named = async (answer: Promise<Response>) => {
+    const problem = await problemOf(answer);
+    return [problem.status, problem.code, JSON.stringify(problem).includes('large.bin')];
+  };
+  const json = {
+    method: 'POST',
+    body: JSON.stringify(record),
+    headers: { 'Content-Type': 'application/json' },
+  };
+  expect(await named(node.fetch('/api/packs', json))).toEqual([500, 'blob_damaged', false]);
+  expect(await named(node.fetchAsOwner('/api/packs', json))).toEqual([500, 'blob_damaged', true]);
+  const sent = { method: 'POST', body: packForm(record, { 'set.json': bytes }) };
+  expect(await named(node.fetch('/api/packs', sent))).toEqual([500, 'blob_damaged', true]);
 });
 
 describe('publishing that is interrupted', () => {

@@ -82,7 +82,11 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
       const upload = await readPackUpload(request, store);
       const { id, created, text } = await addPack(admitted.store, {
         ...upload,
-        setLimits: { maxBytes: settings.current.max_set_gb * GIGABYTE, mayTakePacks: visitor.owner },
+        setLimits: {
+          maxBytes: settings.current.max_set_gb * GIGABYTE,
+          mayTakePacks: visitor.owner,
+          reader: visitor,
+        },
         reserveSpace: admitted.reserveSpace,
         repairStore: store,
       });
