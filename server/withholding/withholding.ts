@@ -207,41 +207,56 @@ export function subjectOf({ sha256, retrieval, pack, page }: Target): string {
 }
 
 /**
- * Withholds bytes from visitors. Returns the withholding in force, and whether it is new: withholding again for the same
- * reason changes nothing, for another reason it replaces the one in force.
+ * Withholds bytes like `withholdNow`, by the word of the owner. Another note replaces the withholding in force, too.
  *
- * @throws Problem `unknown_target` if the archive does not hold the target; `released`
+ * @param isAnew whether a withholding that says the same is replaced as well
  */
-export function withhold(
-  store: Pick<Store, 'write' | 'instant'>,
-  requested: NewWithholding,
-): Promise<{ withholding: Withholding; isNew: boolean }> {
-  return store.write((database) => withholdAsOwnerNow(database, requested, store.instant()));
-}
-
-/** Withholds bytes like `withhold`, in a transaction that is open. */
 export function withholdAsOwnerNow(
   database: WriteDatabase,
   requested: NewWithholding,
   at: string,
+  { isAnew = false } = {},
 ): { withholding: Withholding; isNew: boolean } {
-  const made = withholdNow(database, requested, at);
+  const { reason, note } = requested;
+  const made = withholdUnless(
+    database,
+    requested,
+    at,
+    (existing) =>
+      !isAnew && existing.reason === reason && (note === undefined || note === (existing.note ?? '')),
+  );
   // What was withheld because of a peer is the owner's own decision now.
   deletePeerWord(database, made.withholding.ledger_entry);
   return made;
 }
 
-/** Withholds bytes in a transaction that is open, so that they are withheld as soon as they are recorded. */
+/**
+ * Withholds bytes in a transaction that is open, so that they are withheld as soon as they are recorded. Returns the
+ * withholding in force, and whether it is new: withholding again for the same reason changes nothing, for another reason it
+ * replaces the one in force.
+ *
+ * @throws Problem `unknown_target` if the archive does not hold the target; `released`
+ */
 export function withholdNow(
+  database: WriteDatabase,
+  requested: NewWithholding,
+  at: string,
+): { withholding: Withholding; isNew: boolean } {
+  return withholdUnless(database, requested, at, ({ reason }) => reason === requested.reason);
+}
+
+/** @param isSame whether nothing is recorded, because the withholding in force says the same */
+function withholdUnless(
   database: WriteDatabase,
   { reason, note, ...requested }: NewWithholding,
   at: string,
+  isSame: (existing: Withholding) => boolean,
 ): { withholding: Withholding; isNew: boolean } {
   const target = targetOf(requested);
   requireTarget(database, target);
   const current = currentWithholding(database, target);
   const existing = current === undefined ? undefined : withholdingByEntry(database, current);
-  if (existing?.reason === reason) return { withholding: existing, isNew: false };
+  if (existing && isSame(existing)) return { withholding: existing, isNew: false };
   const row: WithholdingRow = { ledger_entry: nextSeq(database), ...target, reason, note: note ?? null, at };
   appendEntry(database, {
     type: 'object.withheld',

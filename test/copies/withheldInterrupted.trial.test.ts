@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { withholdWithParts } from '../../server/archive/sets/withholdSet.ts';
 import { openArchiveForWriting } from '../../server/collection/record/coverRetrievals.ts';
 import type { CopyServices } from '../../server/copies/claim.ts';
 import { claimTarget } from '../../server/copies/copyFiles.ts';
@@ -10,7 +11,7 @@ import { syncCopy } from '../../server/copies/sync.ts';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import type { CopyTarget } from '../../server/copies/targets/target.ts';
 import { copyById, insertCopy } from '../../server/store/sqlite/node/copies.ts';
-import { show, withhold } from '../../server/withholding/withholding.ts';
+import { show } from '../../server/withholding/withholding.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
@@ -112,7 +113,7 @@ describe.each(['withheld', 'shown again', 'encrypted by an earlier version'] as 
         const encrypted = join(place, 'withheld', `${sha256}.age`);
         const isHere = async () => existsSync(here) && (await readFile(here, 'utf8')) === SECRET;
         const isClear = () => existsSync(join(place, 'archive', sha256));
-        const hide = () => withhold(store, { sha256, reason: 'personal_data' });
+        const hide = () => withholdWithParts(store, { sha256, reason: 'personal_data' });
         const unhide = () => show(store, { sha256 });
         /** What only the copy has: in the clear of what is withheld then, or encrypted. */
         const make = async () => {

@@ -20,7 +20,7 @@ const DERIVED = { none: 'It derives something for the owner, who may read all by
 /** Every route that visitors do not read, and what covers it. A new route has to be put here. */
 const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   createNode: 'subject',
-  addPack: ['publish', 'publishKnownBytes', 'damageAndRepair'],
+  addPack: ['publish', 'publishKnownBytes', 'damageAndRepair', 'sendListAgain'],
   flagPack: 'flag',
   listDrafts: 'restart',
   createDraft: ['draft', 'draftOfSet'],
@@ -117,7 +117,7 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   removeSample: OF_WINDOW,
   removeOldFolder: 'move',
   readSharing: STATE,
-  setSharing: { none: 'Every simulated node is shared for readers.' },
+  setSharing: 'sendListAgain',
   readClock: STATE,
   confirmClock: { none: 'The simulated clock is trusted.' },
   readAddresses: STATE,
@@ -165,7 +165,7 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   },
   readSourceObservers: STATE,
   setSourceObservers: STATE,
-  withhold: 'withhold',
+  withhold: ['withhold', 'withholdPartOfSet'],
   show: 'show',
   previewRelease: 'release',
   release: 'release',

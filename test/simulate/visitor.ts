@@ -308,7 +308,10 @@ export async function visit(node: Client, model: Model, dice: Dice, breadth: num
   for (const route of VISITED) {
     if (CONSTANT.has(route)) continue;
     const markers = dice.some([...model.hidden(), ...model.hiddenQuotations()], SEARCHED);
-    const addresses = addressesOf(route, someNames(model, dice, breadth), markers);
+    const names = someNames(model, dice, breadth);
+    // Who asks for a file by its name is told that name.
+    const paths = names.paths.filter((path) => find(path).length === 0);
+    const addresses = addressesOf(route, { ...names, paths }, markers);
     for (const address of dice.some(addresses, ASKED * breadth)) {
       const answer = await node.asVisitor(address, { mayFail: MAY_FAIL, mayEndEarly });
       requireExpected(route, address, answer);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { SetManifest } from '../../shared/archive/set.ts';
-import type { ReleasePreview } from '../../shared/node/withheld.ts';
+import type { ReleasePreview, Withholding } from '../../shared/node/withheld.ts';
 import { handIn } from '../collection/handedIn/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { newDraft, publish, putFile } from '../support/archive/drafts.ts';
@@ -67,6 +67,52 @@ test('a file is withheld with the parts in which a set has it, and its parts wit
     await show(node, target);
     expect(await gets(node, set, parts)).toEqual([200, 200, 200, 200, 200]);
   }
+});
+
+test.each(['shown', 'exported, imported and shown'])(
+  'a part that is withheld after its set, for the same reason, stays withheld when the set is %s',
+  async (how) => {
+    const { node: first, set, parts } = await withFile({ whole: false });
+    await withhold(first, { pack: set });
+    const { items } = await listedPacks(first);
+    const part = items.find(({ files }) => files.some(({ sha256 }) => sha256 === parts[0]))?.id;
+    const json = { pack: part, reason: 'personal_data', note: 'For itself.' };
+    for (const status of [201, 200]) {
+      const answer = await first.sendJson('POST', '/manage/withheld', json);
+      expect([answer.status, await answer.json()]).toMatchObject([status, { note: 'For itself.' }]);
+    }
+    const node = how === 'shown' ? first : await exportedAndImported(first);
+    await show(node, { pack: set });
+    expect((await node.fetch(`/api/blobs/${parts[0]}`)).status).toBe(451);
+    for (const { files } of items.filter(({ id }) => id !== part))
+      expect((await node.fetch(`/api/blobs/${files[0]?.sha256}`)).status).toBe(200);
+    await show(node, { pack: part });
+    expect(await gets(node, set, parts)).toEqual([200, 404, 200, 200, 200]);
+  },
+);
+
+async function listedPacks(node: TestNode): Promise<{ items: Pack[] }> {
+  return (await (await node.fetch('/api/packs?parts=true&limit=500')).json()) as { items: Pack[] };
+}
+
+test('a note that differs is recorded, also for the parts of a set; without a note nothing changes', async () => {
+  const { node, set } = await withFile({ whole: false });
+  const notes = async () => {
+    const { items } = (await (await node.fetch('/api/withheld?limit=500')).json()) as {
+      items: Withholding[];
+    };
+    return new Set(items.map(({ note }) => note));
+  };
+  const send = async (note?: string) =>
+    (await node.sendJson('POST', '/manage/withheld', { pack: set, reason: 'owner', ...(note && { note }) }))
+      .status;
+  expect([await send('One.'), await send('One.'), await send()]).toEqual([201, 200, 200]);
+  expect(await notes()).toEqual(new Set(['One.']));
+  expect(await send('Two.')).toBe(201);
+  expect(await notes()).toEqual(new Set(['Two.']));
+  await show(node, { pack: set });
+  expect(await notes()).toEqual(new Set());
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
 });
 
 test('a cache asks before it shows a file of a set again', async () => {

@@ -2,16 +2,9 @@ import type { NewShowing, NewWithholding, Shown, Withholding } from '../../../sh
 import { Problem } from '../../../shared/problems.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { hiddenPartsOfSet, isWithheldWithSet, setsWith } from '../../store/sqlite/archive/sets.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import {
-  isWithheldNow,
-  show,
-  showNow,
-  targetOf,
-  withhold,
-  withholdAsOwnerNow,
-  withholdNow,
-} from '../../withholding/withholding.ts';
+import { isWithheldNow, show, showNow, targetOf, withholdAsOwnerNow } from '../../withholding/withholding.ts';
 import { findSet } from './readSet.ts';
 
 /** The parts that are withheld or shown before other requests have their turn. */
@@ -20,27 +13,40 @@ const PARTS_PER_STEP = 50;
 /**
  * Withholds bytes from visitors. Of a set, the manifest is withheld, and then each part as a pack of its own, so that the
  * ledger, dumps and mirrors have it all. It is one transaction with one time, by which `isWithheldWithSet` knows which parts
- * are withheld with the set. A part that is withheld for itself keeps that. Packs that stayed listed are left as they are:
+ * are withheld with the set. A part that is withheld for itself keeps that. With another note of the set, its parts get it,
+ * too. Packs that stayed listed are left as they are:
  * another archive's manifest may name them.
  *
- * @throws Problem like `withhold`
+ * @throws Problem like `withholdNow`
  */
 export async function withholdWithParts(
   store: Store,
   requested: NewWithholding,
 ): Promise<{ withholding: Withholding; isNew: boolean }> {
   const parts = await partsOf(store, requested.pack);
-  if (parts.length === 0) return withhold(store, requested);
+  if (parts.length === 0)
+    return store.write((database) => withholdForItself(database, requested, store.instant()));
   return store.writeInSteps(function* (database) {
     const at = store.instant();
     const made = withholdAsOwnerNow(database, requested, at);
     for (const [index, pack] of parts.entries()) {
       if (index % PARTS_PER_STEP === PARTS_PER_STEP - 1) yield;
       if (!isWithheldNow(database, targetOf({ pack })) || isWithheldWithSet(database, { part: pack }))
-        withholdNow(database, { ...requested, pack }, at);
+        withholdAsOwnerNow(database, { ...requested, pack }, at);
     }
     return made;
   });
+}
+
+/** Withholds what is no set. A part that is withheld with its set gets an entry of its own, so that it stays withheld without it. */
+function withholdForItself(
+  database: WriteDatabase,
+  requested: NewWithholding,
+  at: string,
+): { withholding: Withholding; isNew: boolean } {
+  const { pack } = requested;
+  const isAnew = pack !== undefined && isWithheldWithSet(database, { part: pack });
+  return withholdAsOwnerNow(database, requested, at, { isAnew });
 }
 
 /**

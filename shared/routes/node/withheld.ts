@@ -68,7 +68,7 @@ export const withheldRoutes = {
     path: '/manage/withheld',
     summary: 'Withhold bytes from visitors',
     description:
-      'Visitors get `withheld` (451) for the bytes and for everything made of them. Records, digests, events and proofs stay public, with the reason and the note. If the same is withheld for the same reason already, nothing changes and the answer is 200.',
+      'Visitors get `withheld` (451) for the bytes and for everything made of them. Records, digests, events and proofs stay public, with the reason and the note. If the same is withheld for the same reason already, and with the same note if one is given, nothing changes and the answer is 200.',
     body: jsonBody(newWithholdingSchema),
     responses: {
       200: { description: 'The withholding that is in force already', schema: withholdingSchema },

@@ -12,6 +12,7 @@ import { peerSteps } from './peers.ts';
 import { proofSteps } from './proof.ts';
 import { quotingSteps } from './quoting.ts';
 import { readerSteps } from './readers.ts';
+import { setSteps } from './sets.ts';
 import type { StepKind } from './step.ts';
 import { withholdingSteps } from './withholding.ts';
 
@@ -31,6 +32,7 @@ const ALL = {
   ...readerSteps,
   ...browserSteps,
   ...archiveSteps,
+  ...setSteps,
 };
 
 export type StepName = keyof typeof ALL;

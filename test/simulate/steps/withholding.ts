@@ -39,7 +39,7 @@ const isSet = (world: World, target: object) =>
   partsOf(world, (target as { pack?: string }).pack) !== undefined;
 
 /** With a set, the packs that hold its parts are withheld, each by an entry of its own. */
-async function noteParts(world: World, pack: string, reason: string): Promise<void> {
+export async function noteParts(world: World, pack: string, reason: string): Promise<void> {
   const { model } = world;
   const parts = partsOf(world, pack);
   if (!parts) return;

@@ -107,7 +107,7 @@ export const setsWith = selectValues<string, [part: string]>(`
 
 /**
  * Whether the withholding of a part that is in force was recorded with that of a set that has the part: right after it, with
- * the same time, the same reason and the same note. Any other is that of the part for itself.
+ * the same time, the same reason and the same note, as the first of that part since. Any other is that of the part for itself.
  */
 export const isWithheldWithSet = hasRow<[values: { part: string }]>(`
   SELECT 1 FROM withheld_targets t CROSS JOIN withholdings own ON own.ledger_entry = t.withholding
@@ -116,7 +116,9 @@ export const isWithheldWithSet = hasRow<[values: { part: string }]>(`
     CROSS JOIN packs p ON p.ledger_entry = s.manifest
     CROSS JOIN withholdings w ON w.pack = p.id
       AND w.ledger_entry < own.ledger_entry AND w.ledger_entry >= own.ledger_entry - sets.packs
-  WHERE t.target = $part AND w.at = own.at AND w.reason = own.reason AND w.note IS own.note LIMIT 1`);
+  WHERE t.target = $part AND w.at = own.at AND w.reason = own.reason AND w.note IS own.note
+    AND NOT EXISTS (SELECT 1 FROM withholdings earlier WHERE earlier.pack = own.pack
+      AND earlier.ledger_entry > w.ledger_entry AND earlier.ledger_entry < own.ledger_entry) LIMIT 1`);
 
 /** Returns the parts of a set that lists leave out, oldest first. */
 export const hiddenPartsOfSet = selectValues<string, [manifest: number]>(`
