@@ -333,6 +333,9 @@ describe('publishing that is interrupted', () => {
         ({ ledger_entry }) => ledger_entry,
       );
     expect(await parts()).toEqual([2, 1]);
+    // A part is public as soon as it is recorded.
+    const first = sha256Of(contentOf(3, 35_000).subarray(0, PACK_BYTES));
+    expect((await node.fetch(`/api/blobs/${first}`)).status).toBe(200);
     await writeFile(kept, contentOf(3, 35_000));
     expect((await publish(node, id)).status).toBe(201);
     expect(await parts()).toEqual([5, 4, 3, 2, 1]);

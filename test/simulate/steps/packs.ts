@@ -222,7 +222,7 @@ export const packSteps = {
     can: ({ model }) => model.drafts.length > 0,
     run: async (world, dice) => {
       const draft = dice.one(world.model.drafts);
-      // A draft whose publishing was not answered may be published, or some parts of a set: its owner has asked for that.
+      // A draft whose publishing was not answered may be published, or some parts of a set: each is public once it is recorded.
       world.attempt = async () => {
         for (const { markers } of draft.files.values())
           for (const marker of markers) world.model.secrets.delete(marker);

@@ -303,6 +303,10 @@ function inStudy(draft: Draft, study: Study): Draft {
 /** Clears the form after a question, if there is anything in it. */
 function StartOver({ isEnabled }: { isEnabled: boolean }) {
   const hasWork = useDraft(hasContent);
+  const isOfSet = isSet(
+    useDraft(({ files }) => files),
+    useSetBytes(),
+  );
   const [isAsking, ask] = useDisclosure(false);
   const [error, setError] = useState<unknown>();
   if (!hasWork) return null;
@@ -321,6 +325,7 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
         onClose={ask.close}
       >
         This removes everything you have entered and all files. Published packs are not affected.
+        {isOfSet && ' If the publishing of this set has begun, its finished packs are public and stay.'}
       </Question>
     </>
   );

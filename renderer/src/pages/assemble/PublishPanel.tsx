@@ -54,10 +54,14 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
       {publication.state !== 'running' && isDraftOpen && <Missing issues={issues} />}
       {publication.state === 'failed' && <ErrorNote error={publication.error} />}
       {publication.state === 'failed' && isOfSet && (
-        <p className="small muted">Publish again to go on after the packs that are finished.</p>
+        <p className="small muted">
+          Publish again to go on after the packs that are finished. {FINISHED_ARE_PUBLIC}
+        </p>
       )}
       {publication.state === 'idle' && publication.isCancelled && isOfSet && (
-        <p className="small muted">Cancelled. Publish again to go on after the packs that are finished.</p>
+        <p className="small muted">
+          Cancelled. Publish again to go on after the packs that are finished. {FINISHED_ARE_PUBLIC}
+        </p>
       )}
       {publication.state === 'running' ? (
         <>
@@ -84,6 +88,8 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
     </aside>
   );
 }
+
+const FINISHED_ARE_PUBLIC = 'They are public already, and stay if the draft is deleted.';
 
 function Size({ files }: { files: readonly DraftFile[] }) {
   const setBytes = useSetBytes();
