@@ -21,6 +21,7 @@ import { type EvidenceServices, eventEvidence, packEvidence } from '../evidence/
 
 import { type AnnotationAddresses, annotationCollection } from '../findings/annotations.ts';
 import { recordOfFinding } from '../findings/findingRows.ts';
+import { requireReadableQuote } from '../findings/findings.ts';
 import { sealedEntryOf } from '../findings/sealed.ts';
 import { nodeCrypto } from '../ledger/checkpoint.ts';
 import { entryText } from '../ledger/entry.ts';
@@ -47,9 +48,14 @@ export interface BagServices extends EvidenceServices {
 export async function* caseBag(services: BagServices, id: string): AsyncGenerator<Uint8Array> {
   const { store, addresses, checkpoints, reader } = services;
   let quoted: string[] = [];
-  const stillReadable = whileReadable(store.read, () => requireAllReadable(store.read, quoted, reader));
+  let findings: readonly Finding[] = [];
+  const stillReadable = whileReadable(store.read, () => {
+    requireAllReadable(store.read, quoted, reader);
+    for (const finding of findings) requireReadableQuote(store.read, finding, reader);
+  });
   const contents = await caseContents(store, readCase(store, id), reader);
   quoted = digestsOf(store, contents);
+  ({ findings } = contents);
   const { title } = contents.case;
   const bag = zippedBag(payloadOf(services, contents), {
     folder: `strongroom-case-${id}`,
@@ -65,12 +71,11 @@ export async function* caseBag(services: BagServices, id: string): AsyncGenerato
   yield* guarded(bag, stillReadable);
 }
 
-/** Returns the digests of everything in a bag that can be withheld. */
-function digestsOf({ read }: BagServices['store'], { objects, packs, findings }: CaseContents): string[] {
+/** Returns the digests of everything in a bag that can be withheld, but for what its findings quote. */
+function digestsOf({ read }: BagServices['store'], { objects, packs }: CaseContents): string[] {
   return [
     ...objects.map(({ sha256 }) => sha256),
     ...packs.flatMap(({ id }) => digestsOfPack(read, requirePack(read, id))),
-    ...findings.flatMap(({ passage }) => passage?.sha256 ?? []),
   ];
 }
 

@@ -205,6 +205,12 @@ export function unreadableQuote(
   return hidden === undefined ? undefined : unreadable(read, hidden, reader);
 }
 
+/** Requires that a reader may read what a finding quotes. @throws Problem like `requireReadable` */
+export function requireReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): void {
+  const problem = unreadableQuote(read, finding, reader);
+  if (problem) throw problem;
+}
+
 /** Returns a finding without its quotation if a reader may not read the bytes that it quotes. */
 export function withReadableQuote(read: ReadDatabase, finding: Finding, reader: Reader): Finding {
   const hidden = hiddenIn(read, finding, reader);
