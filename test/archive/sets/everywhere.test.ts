@@ -188,7 +188,16 @@ test.each(['personal_data', 'copyright'])(
     const root = await temporaryFolder();
     const [file, folder] = [join(root, 'archive.zip'), join(root, 'data')];
     const first = await openTestNode();
-    const { manifest, parts } = await setByHand(first);
+    const packs = await Promise.all(['a', 'b'].map((title) => uploadNewPack(first, { title }, { f: title })));
+    const listed = packs.map(({ id, files: [file] }) => {
+      const { path = '', bytes = 0, sha256 = '' } = file ?? {};
+      return { path: id, bytes, sha256, parts: [{ pack: id, path, bytes, sha256 }] };
+    });
+    listed.sort((one, other) => (one.path < other.path ? -1 : 1));
+    const answer = await uploadManifest(first, { format: 'strongroom-set@1', files: listed });
+    expect(answer.status).toBe(201);
+    const manifest = (await answer.json()) as Pack;
+    const parts = packs.map(({ id }) => id);
     const files = parts.map((part) => `/api/packs/${part}/file`);
     const statuses = (of: TestNode) => Promise.all(files.map(async (each) => (await of.fetch(each)).status));
     await first.sendJson('POST', '/manage/withheld', { pack: parts[0], reason: 'personal_data' });

@@ -166,7 +166,7 @@ function savedWith(dice: Dice, content: Buffer, isDocument: boolean) {
     ],
     `----MultipartBoundary--${dice.letters(16)}----`,
   );
-  return { url, own, document, file };
+  return { url, own, name, document, file };
 }
 
 /** Hands in such a page. */
@@ -176,7 +176,7 @@ async function handInSaved(
   content: Buffer,
   { markers, isDocument }: { markers: readonly string[]; isDocument: boolean },
 ): Promise<string> {
-  const { url, own, document, file } = savedWith(dice, content, isDocument);
+  const { url, own, name, document, file } = savedWith(dice, content, isDocument);
   const handed = await handIn(world, 'multipart/related', file, url);
   const { whole, all } = digestsOf(handed);
   await requireHidden(world, isDocument ? all : whole);
@@ -282,10 +282,10 @@ export const quotingSteps = {
       world.model.titles.add(marker);
       const files: string[] = [];
       const handInAgain = async () => {
-        const { url, own, file } = savedWith(dice, bytes, true);
+        const { url, own, name, file } = savedWith(dice, bytes, true);
         const handed = await handIn(world, 'multipart/related', file, url);
         const parts = [{ bytes, marker }, own];
-        await noteHandIn(world, handed, { file, parts, markers: [marker] });
+        await noteHandIn(world, handed, { file, parts, markers: [marker, name] });
         files.push(digestOf(file));
       };
       await handInAgain();
