@@ -1,12 +1,12 @@
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
-  cameWithoutBytes,
   coveredStill,
   deletePeerWord,
   fromElsewhere,
   insertPeerWord,
   putProposal,
+  settleFromElsewhere,
   wordsCovering,
 } from '../store/sqlite/node/peerOrigins.ts';
 import {
@@ -38,7 +38,7 @@ function endWords(database: WriteDatabase, at: string): void {
   for (let digests = fromElsewhere(database); digests.length > 0; digests = fromElsewhere(database)) {
     for (const word of wordsCovering(database, { digests: JSON.stringify(digests) }))
       endWord(database, word, at);
-    for (const sha256 of digests) cameWithoutBytes(database, sha256);
+    for (const sha256 of digests) settleFromElsewhere(database, sha256);
   }
 }
 

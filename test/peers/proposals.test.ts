@@ -1,10 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
+import { type Pack, recordOf } from '../../shared/archive/pack.ts';
 import type { MirrorResult, Peer, PeerProposal } from '../../shared/node/peer.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { openCollectingNode } from '../collection/support.ts';
+import { newDraft, publish, putFile } from '../support/archive/drafts.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror, readPeer, sizeOf } from './support.ts';
 
@@ -182,6 +185,39 @@ test('the word of a peer ends for bytes that come from somewhere else, and holds
   await mirror(node, peer, { packs: true });
   expect([await statusOf(node, OURS), await statusOf(node, 'theirs alone')]).toEqual([200, 200]);
   expect([await proposals(node, peer), await withheldAt(node)]).toEqual([[], []]);
+});
+
+test('who names a digest without sending the bytes does not keep a peer from withholding them', async () => {
+  const other = await openTestNode();
+  const files = { 'a.txt': OURS, 'b.txt': 'theirs' };
+  const { id } = await uploadNewPack(other, sampleRecord(), files);
+  const node = await openTestNode();
+  const peer = await addPeer(node, other.url);
+  await mirror(node, peer, { packs: true });
+  await share(node, 'contribute');
+  const named = { ...sampleRecord({ title: 'Named' }), files: [fileOf('x.txt', OURS)] };
+  const again = recordOf((await (await node.fetch(`/api/packs/${id}`)).json()) as Pack);
+  for (const [record, status] of [
+    [named, 201],
+    [again, 200],
+  ] as const) {
+    const headers = { 'Content-Type': 'application/json' };
+    const sent = await node.fetch('/api/packs', { method: 'POST', headers, body: JSON.stringify(record) });
+    expect(sent.status).toBe(status);
+  }
+  // The owner, too.
+  const byOwner = { ...named, title: 'Named by the owner', files: [fileOf('x.txt', 'theirs')] };
+  expect((await node.sendJson('POST', '/api/packs', byOwner)).status).toBe(201);
+  for (const each of [OURS, 'theirs']) await withhold(other, { sha256: sha256Of(each) });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 2 });
+  for (const each of [OURS, 'theirs']) expect(await statusOf(node, each)).toBe(451);
+  // Of the files of a draft, only those count whose bytes are sent with it.
+  const draft = await newDraft(node, sampleRecord({ title: 'Drafted' }));
+  await putFile(node, draft.id, 'a.txt', OURS);
+  await putFile(node, draft.id, 'd.txt', 'new');
+  expect((await publish(node, draft.id)).status).toBe(201);
+  expect([await statusOf(node, OURS), await statusOf(node, 'theirs')]).toEqual([200, 451]);
+  await expectVerified(node);
 });
 
 test('the same pack sent again by somebody else is no longer from the peer alone', async () => {

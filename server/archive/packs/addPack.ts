@@ -13,9 +13,7 @@ import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import {
   cameFromElsewhere,
-  cameWithoutBytes,
   forgetOrigin,
-  fromElsewhere,
   fromPeer,
   onlyFromOthers,
   withheldByOthers,
@@ -96,7 +94,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     if (!staged || isPartial) requireHeldFiles(store.read, held);
     if (isHeld) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
-      await recordSentAgain(repairStore, checked, pack);
+      await recordSentAgain(repairStore, pack);
       return existing();
     }
     requireNotReleased(store.read, checked);
@@ -111,7 +109,8 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
       if (set) recordSet(database, { ledger_entry: seq, record: checked.record }, set);
     };
     const text = await store.write((database) => {
-      const record = () => recordPack(database, checked, store.instant(), digestsOf(staged), onRecorded);
+      const record = () =>
+        recordPack(database, checked, store.instant(), namedOnly(database, pack), onRecorded);
       return fromPeer(database, pack.from, record);
     });
     return text === undefined ? existing() : { id, created: true, text };
@@ -131,23 +130,31 @@ function checkPaths(
   requireNewPaths(paths, (path) => pointerTo(path, 'path'));
 }
 
-function digestsOf(staged: ReadonlyMap<string, StagedBlob> | undefined): ReadonlySet<string> {
+type Sent = Pick<NewPack, 'from' | 'staged'>;
+
+/** The digests whose bytes were sent. Whoever names another digest need not have its bytes. */
+function sentBytes({ staged }: Sent): ReadonlySet<string> {
   return new Set([...(staged?.values() ?? [])].map(({ sha256 }) => sha256));
 }
 
-/** Records that a pack that came from a peer was sent by somebody else, too: it is no longer from the peer alone. */
-async function recordSentAgain(
-  store: Store,
-  { record }: CheckedRecord,
-  { from, staged }: Pick<NewPack, 'from' | 'staged'>,
-): Promise<void> {
-  if (from !== undefined) return;
-  const all = { digests: JSON.stringify(record.files.map(({ sha256 }) => sha256)), origin: null };
+/** Returns whether a digest is here already, and this upload only names it: that changes nothing about where it came from. */
+function namedOnly(database: ReadDatabase, pack: Sent): (sha256: string) => boolean {
+  const sent = sentBytes(pack);
+  return (sha256) =>
+    pack.from === undefined && !sent.has(sha256) && blobBytes(database, sha256) !== undefined;
+}
+
+/** Records that files that came from a peer were sent by somebody else, too: they are no longer from the peer alone. */
+async function recordSentAgain(store: Store, pack: Sent): Promise<void> {
+  const sent = pack.from === undefined ? [...sentBytes(pack)] : [];
+  const all = { digests: JSON.stringify(sent), origin: null };
   const isOfPeer = onlyFromOthers(store.read, all).length + withheldByOthers(store.read, all).length > 0;
   if (!isOfPeer) return;
   await store.write((database) => {
-    for (const { sha256 } of record.files) forgetOrigin(database, sha256);
-    for (const sha256 of digestsOf(staged)) cameFromElsewhere(database, { sha256 });
+    for (const sha256 of sent) {
+      forgetOrigin(database, sha256);
+      cameFromElsewhere(database, { sha256 });
+    }
   });
 }
 
@@ -279,7 +286,7 @@ function recordPack(
   database: WriteDatabase,
   checked: CheckedRecord,
   at: string,
-  sent: ReadonlySet<string>,
+  isNamedOnly: (sha256: string) => boolean,
   onRecorded: NonNullable<NewPack['onRecorded']>,
 ): string | undefined {
   const { digest, id } = checked;
@@ -293,11 +300,8 @@ function recordPack(
     );
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
-  const before = new Set(fromElsewhere(database));
-  insertPackRows(database, checked, seq, at);
-  // Whoever names a digest need not have the bytes.
-  for (const { sha256 } of checked.record.files)
-    if (!sent.has(sha256) && !before.has(sha256)) cameWithoutBytes(database, sha256);
+  const brought = checked.record.files.filter(({ sha256 }) => !isNamedOnly(sha256));
+  insertPackRows(database, checked, seq, at, brought);
   onRecorded(database, seq);
   return newPackText(database, id, checked.text);
 }

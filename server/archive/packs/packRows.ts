@@ -1,4 +1,4 @@
-import { type NewFlag, type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
+import { type NewFlag, type PackFile, type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
 import { setOfPart } from '../../../shared/archive/set.ts';
 import type { RecordedDeposit } from '../../../shared/node/deposit.ts';
 import { foldedText } from '../../../shared/values/text.ts';
@@ -27,12 +27,17 @@ import { depositDigest, flagDigest } from '../recordedSubjects.ts';
 import type { CheckedRecord } from './checkRecord.ts';
 import { requirePack } from './readPack.ts';
 
-/** Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now. */
+/**
+ * Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now.
+ *
+ * @param brought the files whose bytes came with it. The others have the row of a blob
+ */
 export function insertPackRows(
   database: WriteDatabase,
   checked: CheckedRecord,
   seq: number,
   at: string,
+  brought: readonly PackFile[] = checked.record.files,
 ): void {
   const { record, text, digest, id } = checked;
   const original = record.replicates && packById(database, record.replicates.pack);
@@ -54,7 +59,7 @@ export function insertPackRows(
     record_bytes: Buffer.byteLength(text),
   });
   insertPackRecord(database, seq, text);
-  createBlobRowsIfAbsent(database, at, record.files);
+  createBlobRowsIfAbsent(database, at, brought);
   insertPackFiles(database, seq, record.files);
   if (record.replicates) countReplication(database, record.replicates.pack);
   indexPack(database, seq, digest, record);

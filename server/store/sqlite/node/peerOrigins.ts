@@ -87,8 +87,8 @@ export const cameFromElsewhere = change<[values: { sha256: string }]>(
    WHERE EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
      WHERE o.sha256 = $sha256) ON CONFLICT DO NOTHING`,
 );
-/** Undoes it: a record named the object, and its bytes did not come with it. */
-export const cameWithoutBytes = change<[sha256: string]>(
+/** Forgets it, once the word of the peer has ended for the object. */
+export const settleFromElsewhere = change<[sha256: string]>(
   'DELETE FROM objects_from_elsewhere WHERE sha256 = ?',
 );
 export const fromElsewhere = selectValues<string>('SELECT sha256 FROM objects_from_elsewhere LIMIT 1000');
