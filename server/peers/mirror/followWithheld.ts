@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/damages.ts';
-import { isJoined } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { coveredBy } from '../../store/sqlite/node/covered.ts';
 import {
+  areOnlyFrom,
   cameFromElsewhere,
   countOpenProposals,
   deletePeerWord,
@@ -15,26 +15,25 @@ import {
   onlyFrom,
   type ProposalRow,
   proposalOf,
+  proposalsWithin,
   proposedWithholdings,
   putProposal,
+  subjectAround,
+  subjectWithin,
 } from '../../store/sqlite/node/peerOrigins.ts';
 import {
   absentFrom,
   deletePeerWithholding,
   followedSize,
   insertPeerWithholding,
+  type PeerWithholding,
   peerById,
+  peersOfWithholding,
   peerWithholdings,
   setFollowedSize,
   withholdingsFor,
 } from '../../store/sqlite/node/peers.ts';
-import {
-  currentWithholding,
-  isPack,
-  isPage,
-  isReleased,
-  withholdingByEntry,
-} from '../../store/sqlite/node/withheld.ts';
+import { currentWithholding, withholdingByEntry } from '../../store/sqlite/node/withheld.ts';
 import { withholdForPeer } from '../../withholding/peerWords.ts';
 import {
   releaseDigest,
@@ -46,15 +45,18 @@ import {
 } from '../../withholding/withholding.ts';
 import { listOf, PeerError, shownLine } from '../peerClient.ts';
 import { asWithheld, noteOf, notGiven } from './absent.ts';
-import { coveredRetrievals, prove } from './mirrorSources.ts';
 import { refusalOf } from './mirrorTally.ts';
 import { coveredItems, type Mirroring } from './remoteLog.ts';
+import { isHeld, objectsHere, targetHere } from './withheldHere.ts';
 
 const PAGE = 200;
 const MAX_NOTE = 500;
 
 const withheldList = z.object({ items: listOf(withholdingSchema) });
 const releasedList = z.object({ items: listOf(releaseSchema) });
+
+/** A subject of a peer's ledger, and what the peer does with it. */
+type Key = Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>;
 
 /** What a peer does with something, as its ledger proves. */
 type Said = Pick<ProposalRow, 'kind' | 'subject' | 'entry' | 'reason' | 'note' | 'at'>;
@@ -100,7 +102,7 @@ class WithheldFollower {
       const subject = subjectOf(targetOf(item));
       if (current.has(subject)) continue;
       current.set(subject, item.ledger_entry);
-      await this.#taken(() => this.#withhold(subject, item));
+      await this.#taken(() => this.#withhold(subject, item, before));
     }
     for await (const item of coveredItems(this.#mirroring, '/api/released', releasedList))
       await this.#taken(() => this.#release(item));
@@ -134,7 +136,7 @@ class WithheldFollower {
     return false;
   }
 
-  async #withhold(subject: string, item: Withholding): Promise<void> {
+  async #withhold(subject: string, item: Withholding, before: number): Promise<void> {
     const { store, tally, ownName } = this.#mirroring;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
     const known = withholdingsFor(store.read, key);
@@ -153,10 +155,12 @@ class WithheldFollower {
       if (known.length > 0) await this.#show(subject, item);
       return;
     }
-    const target = await this.#targetHere(item);
-    if (!target) return;
     const { reason, note, at, ledger_entry: entry } = item;
-    if (await this.#apply({ ...key, entry, reason, note, at }, target)) tally.withheld += 1;
+    const target = await targetHere(this.#mirroring, item);
+    // What is not here was looked at when the entry was new. The peer gives nothing of it since.
+    const objects = target || entry > before ? await objectsHere(this.#mirroring, entry) : [];
+    if (!target && objects.length === 0) return;
+    if (await this.#apply({ ...key, entry, reason, note, at }, target, objects)) tally.withheld += 1;
   }
 
   async #release(item: z.output<typeof releaseSchema>): Promise<void> {
@@ -174,36 +178,69 @@ class WithheldFollower {
   /**
    * Withholds what came from the peer alone, and proposes the rest. What the owner of this archive withholds already stays as
    * it is. Returns whether something is withheld.
+   *
+   * @param target what the peer withholds, if it is here
+   * @param objects what the peer says that it covers
    */
-  #apply(said: Said, target: Target): Promise<boolean> {
+  #apply(said: Said, target: Target | undefined, objects: readonly string[] = []): Promise<boolean> {
     const { store, log, origin } = this.#mirroring;
-    const key = { peer: this.#peer, kind: said.kind as 'withheld' | 'released', subject: said.subject };
+    const key: Key = { peer: this.#peer, kind: said.kind as Key['kind'], subject: said.subject };
     if (!this.#mayChange()) return Promise.resolve(false);
     return store.write((database) => {
       if (!peerById(database, this.#peer)) return false;
       const before = withholdingsFor(database, key);
-      const current = currentWithholding(database, target);
-      if (current !== undefined && !before.some(({ withholding }) => withholding === current)) return false;
       const word = { reason: said.reason, note: noteOf(log.origin, key.kind), origin };
-      const withhold = (each: Target) =>
-        withholdForPeer(database, { target: each, ...word }, store.instant(), before);
-      const isTheirs = (each: Target) => areOnlyFrom(database, coveredBy(database, each), origin);
-      const made: number[] = [];
-      if (isTheirs(target)) made.push(...[withhold(target) ?? []].flat());
-      else {
-        // What it has in common with others is for the owner to decide. The rest is withheld object by object.
-        const covered = target.sha256 === null ? coveredBy(database, target) : [];
-        for (const sha256 of onlyFrom(database, { digests: JSON.stringify(covered), origin }))
-          if (isTheirs(targetOf({ sha256 }))) made.push(...[withhold(targetOf({ sha256 })) ?? []].flat());
-        this.#propose(database, said, target);
-      }
-      if (made.length === 0) return false;
-      this.#mirroring.tally.standings += made.length;
+      const made = new Set<number>();
+      const done = new Set<string>();
+      /** Withholds something with all that it covers, if all of that came from the peer alone. */
+      const withhold = (each: Target): boolean => {
+        const covers = coveredBy(database, each);
+        if (!areOnlyFrom(database, covers, origin)) return false;
+        const entry =
+          keptByOther(database, each, key) ??
+          withholdForPeer(database, { target: each, ...word }, store.instant(), before);
+        if (entry === undefined) return true;
+        made.add(entry);
+        for (const sha256 of covers) done.add(sha256);
+        return true;
+      };
+      const covers = target ? coveredBy(database, target) : [];
+      if (target && this.#isOwners(database, target, key)) for (const sha256 of covers) done.add(sha256);
+      else if (target && !withhold(target)) this.#propose(database, said, target);
+      // What it has in common with others is for the owner to decide. The rest is withheld object by object.
+      const all = [...covers, ...objects];
+      for (const sha256 of onlyFrom(database, { digests: JSON.stringify(all), origin }))
+        if (!done.has(sha256)) withhold(targetOf({ sha256 }));
+      if (!target) this.#proposeObjects(database, said, objects);
+      if (made.size === 0) return false;
+      this.#mirroring.tally.standings += made.size;
+      for (const { withholding } of before)
+        if (withholdingByEntry(database, withholding)) made.add(withholding);
       deletePeerWithholding(database, key);
       for (const withholding of made)
         insertPeerWithholding(database, { ...key, entry: said.entry, withholding });
       return true;
     });
+  }
+
+  /** Whether this archive withholds a target for another reason than what this peer said before. */
+  #isOwners(database: ReadDatabase, target: Target, { kind, subject }: Key): boolean {
+    const current = currentWithholding(database, target);
+    if (current === undefined || keptByOther(database, target, { kind, subject, peer: this.#peer }))
+      return false;
+    const before = withholdingsFor(database, { peer: this.#peer, kind, subject });
+    return !before.some(({ withholding }) => withholding === current);
+  }
+
+  /** Proposes objects that the peer withholds with something that is not here. */
+  #proposeObjects(database: WriteDatabase, said: Said, objects: readonly string[]): void {
+    const { origin } = this.#mirroring;
+    const theirs = new Set(onlyFrom(database, { digests: JSON.stringify(objects), origin }));
+    for (const sha256 of objects) {
+      const target = targetOf({ sha256 });
+      if (theirs.has(sha256) || currentWithholding(database, target) !== undefined) continue;
+      this.#propose(database, { ...said, subject: subjectWithin(said.subject, sha256) }, target);
+    }
   }
 
   /** Leaves to the owner what a peer says, unless too much is left to him already. */
@@ -224,35 +261,15 @@ class WithheldFollower {
     if (!isKnown) tally.proposed += 1;
   }
 
-  /** Returns what a withholding of the peer is here; undefined if this archive does not hold it. */
-  async #targetHere(item: Withholding): Promise<Target | undefined> {
-    const { read } = this.#mirroring.store;
-    if (item.pack !== null) return isPack(read, item.pack) ? targetOf({ pack: item.pack }) : undefined;
-    if (item.page !== null) return isPage(read, item.page) ? targetOf({ page: item.page }) : undefined;
-    const sha256 = item.sha256 ?? (await this.#objectOf(item.retrieval));
-    return sha256 !== undefined && isHeld(read, sha256) ? targetOf({ sha256 }) : undefined;
-  }
-
-  /** Returns the object that a retrieval of the peer brought. */
-  async #objectOf(id: number | null): Promise<string | undefined> {
-    if (id === null) return undefined;
-    for await (const [item] of coveredRetrievals(this.#mirroring, {}, id)) {
-      if (item?.retrieval.id !== id) return undefined;
-      await prove(this.#mirroring, item);
-      return item.retrieval.sha256 ?? undefined;
-    }
-    return undefined;
-  }
-
   /** Shows what the peer shows again, once its ledger is found to say so. */
   async #showAgain(before: number, current: ReadonlyMap<string, number>): Promise<void> {
     const { store, log, signal, peer } = this.#mirroring;
-    const isOver = ({ subject }: { subject: string }) => !current.has(subject);
-    const ended = new Set(
-      [...peerWithholdings(store.read, this.#peer), ...proposedWithholdings(store.read, this.#peer)]
-        .filter(isOver)
-        .map(({ subject }) => subject),
-    );
+    const followed = [
+      ...peerWithholdings(store.read, this.#peer),
+      ...proposedWithholdings(store.read, this.#peer),
+    ];
+    const subjects = followed.map(({ subject }) => subjectAround(subject));
+    const ended = new Set(subjects.filter((subject) => !current.has(subject)));
     const [absent] = absentFrom(store.read, { origin: log.origin, name: peer.name, after: '', limit: 1 });
     if (ended.size === 0 && !absent) return;
     let isShown = false;
@@ -280,23 +297,29 @@ class WithheldFollower {
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
     const shown = await store.write((database) => {
       const followed = withholdingsFor(database, key);
-      const proposal = proposalOf(database, key);
       deletePeerWithholding(database, key);
-      deleteProposal(database, key);
-      const taken = proposal?.decision === 'take' ? proposal.withholding : null;
-      const made = taken === null ? undefined : withholdingByEntry(database, taken);
-      if (made)
-        this.#propose(
-          database,
-          { kind: 'shown', subject, entry, reason: made.reason, note: null, at },
-          targetOf(made),
-          made.ledger_entry,
-        );
+      for (const proposal of proposalsWithin(database, key)) {
+        deleteProposal(database, proposal);
+        const taken = proposal.decision === 'take' ? proposal.withholding : null;
+        const made = taken === null ? undefined : withholdingByEntry(database, taken);
+        if (!made) continue;
+        const said = {
+          kind: 'shown',
+          subject: proposal.subject,
+          entry,
+          reason: made.reason,
+          note: null,
+          at,
+        } as const;
+        this.#propose(database, said, targetOf(made), made.ledger_entry);
+      }
       let ended = 0;
       for (const { withholding } of followed) {
         const inForce = withholdingByEntry(database, withholding);
         // The owner may have shown it already, or withheld it for another reason.
         if (!inForce || !isPeerWord(database, withholding)) continue;
+        // The peer withholds it with something else, too.
+        if (peersOfWithholding(database, withholding).length > 0) continue;
         deletePeerWord(database, withholding);
         showNow(database, targetOf(inForce), store.instant());
         ended += 1;
@@ -347,11 +370,15 @@ class WithheldFollower {
   }
 }
 
-/** Whether this archive holds these bytes, also if only in the parts of a set. */
-function isHeld(read: ReadDatabase, sha256: string): boolean {
-  return (blobBytes(read, sha256) !== undefined || isJoined(read, sha256)) && !isReleased(read, sha256);
-}
-
-function areOnlyFrom(database: ReadDatabase, sha256: readonly string[], origin: number): boolean {
-  return onlyFrom(database, { digests: JSON.stringify(sha256), origin }).length === new Set(sha256).size;
+/** Returns the withholding of a target that something else keeps in force that this peer withholds. */
+function keptByOther(
+  database: ReadDatabase,
+  target: Target,
+  { peer, kind, subject }: Key,
+): number | undefined {
+  const current = currentWithholding(database, target);
+  if (current === undefined) return undefined;
+  const isOther = (each: PeerWithholding) =>
+    each.peer === peer && (each.kind !== kind || each.subject !== subject);
+  return peersOfWithholding(database, current).some(isOther) ? current : undefined;
 }

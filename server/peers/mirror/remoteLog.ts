@@ -280,7 +280,7 @@ export interface Mirroring {
   releaseSpace: (bytes: number) => void;
 }
 
-const MAX_LIST_BYTES = 8 * 1_048_576;
+export const MAX_LIST_BYTES = 8 * 1_048_576;
 /** The items that are asked for at once. */
 const PAGE = 200;
 /** Items in a row that are newer than the checkpoint, after which a list counts as endless. */

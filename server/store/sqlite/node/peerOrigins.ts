@@ -1,5 +1,5 @@
 import type { WithheldReason } from '../../../../shared/node/withheld.ts';
-import type { WriteDatabase } from '../engine/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from '../engine/queries.ts';
 
 /*
@@ -49,6 +49,10 @@ export const onlyFrom = selectValues<string, [values: { digests: string; origin:
   `SELECT o.sha256 FROM json_each($digests) j CROSS JOIN peer_objects o ON o.sha256 = j.value
    WHERE o.origin = $origin`,
 );
+/** Whether only records of one peer name all of these digests. */
+export function areOnlyFrom(database: ReadDatabase, sha256: readonly string[], origin: number): boolean {
+  return onlyFrom(database, { digests: JSON.stringify(sha256), origin }).length === new Set(sha256).size;
+}
 export const isOnlyFrom = hasRow<[values: { sha256: string; origin: number }]>(
   'SELECT 1 FROM peer_objects WHERE sha256 = $sha256 AND origin = $origin',
 );
@@ -160,6 +164,18 @@ export const proposalOf = selectOne<
   ProposalRow,
   [values: { peer: string; kind: ProposalRow['kind']; subject: string }]
 >(`SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = $peer AND kind = $kind AND subject = $subject`);
+/** The subject of the proposal of an object that a peer withholds with a pack or a page that is not here. */
+export const subjectWithin = (subject: string, sha256: string): string => `${subject} ${sha256}`;
+/** The subject of the peer's entry. */
+export const subjectAround = (subject: string): string => subject.split(' ')[0] ?? '';
+/** Returns the proposal about a subject of the peer's ledger, or those of the objects with it. */
+export const proposalsWithin = selectAll<
+  ProposalRow,
+  [values: { peer: string; kind: ProposalRow['kind']; subject: string }]
+>(
+  `SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = $peer AND kind = $kind
+   AND (subject = $subject OR substr(subject, 1, length($subject) + 1) = $subject || ' ')`,
+);
 /** Returns the proposals to withhold that a peer made, decided or not. */
 export const proposedWithholdings = selectAll<ProposalRow, [peer: string]>(
   `SELECT ${PROPOSAL} FROM peer_proposals WHERE peer = ? AND kind = 'withheld'`,

@@ -1,0 +1,119 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
+import type { Withholding } from '../../shared/node/withheld.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { show, withhold } from '../copies/withheldCopies.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { contentOf, publishedSet } from '../support/archive/sets.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addPeer, expectVerified, mirror } from './support.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const MARKER = 'quibblesome';
+const LARGE = Buffer.concat([Buffer.from(MARKER), contentOf(3, 25_000)]);
+
+const statuses = async (node: TestNode, ...contents: (Uint8Array | string)[]) => {
+  const answers = contents.map((content) => node.fetch(`/api/blobs/${sha256Of(content)}`));
+  return (await Promise.all(answers)).map(({ status }) => status);
+};
+const withheldAt = async (node: TestNode) =>
+  ((await (await node.fetch('/api/withheld')).json()) as { items: Withholding[] }).items;
+const proposals = async (node: TestNode, { id }: Peer) =>
+  ((await (await node.fetchAsOwner(`/manage/peers/${id}/proposals`)).json()) as { items: PeerProposal[] })
+    .items;
+
+test('what a peer withholds with a set whose list never came is withheld object by object', async () => {
+  const origin = await openTestNode({ packBytes: 10_000 });
+  await uploadNewPack(origin, sampleRecord(), { 'l.bin': LARGE, 's.txt': MARKER, 'o.txt': 'open' });
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.url);
+  await mirror(node, peer, { packs: true });
+  const files = { 'large.bin': LARGE, 's.txt': Buffer.from(MARKER) };
+  const { manifest } = await publishedSet(origin, files, { title: 'The same' });
+  await withhold(origin, { pack: manifest.id }, 'legal_order');
+  const first = await mirror(node, peer, { packs: true });
+  expect(first).toMatchObject({ sets_without_parts: 1, refused: [] });
+  expect(await statuses(node, LARGE, MARKER, 'open')).toEqual([451, 451, 200]);
+  expect((await withheldAt(node)).map(({ reason }) => reason)).toContain('legal_order');
+  await uploadNewPack(origin, sampleRecord({ title: 'Later' }), { 'c.txt': 'later' });
+  expect((await mirror(node, peer, { packs: true })).withheld).toBeUndefined();
+  expect(await statuses(node, LARGE, MARKER)).toEqual([451, 451]);
+  await show(origin, { pack: manifest.id });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ refused: [] });
+  expect(await statuses(node, LARGE, MARKER)).toEqual([200, 200]);
+  expect([await withheldAt(node), await proposals(node, peer)]).toEqual([[], []]);
+  await expectVerified(node);
+});
+
+test('an object that a peer withholds with several packs that are not here is shown after the last of them', async () => {
+  const origin = await openTestNode();
+  await uploadNewPack(origin, sampleRecord({ title: 'Mirrored' }), { 'a.txt': MARKER });
+  const packs: string[] = [];
+  for (const title of ['One', 'Two'])
+    packs.push((await uploadNewPack(origin, sampleRecord({ title }), { 'a.txt': MARKER })).id);
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.url);
+  const some = { packs: { q: 'Mirrored' } };
+  await mirror(node, peer, some);
+  for (const pack of packs) await withhold(origin, { pack });
+  expect(await mirror(node, peer, some)).toMatchObject({ withheld: 2 });
+  // Also if it is withheld by itself.
+  await withhold(origin, { sha256: sha256Of(MARKER) });
+  expect(await mirror(node, peer, some)).toMatchObject({ withheld: 1 });
+  for (const target of [{ pack: packs[0] }, { sha256: sha256Of(MARKER) }, { pack: packs[1] }]) {
+    expect(await statuses(node, MARKER)).toEqual([451]);
+    await show(origin, target);
+    await mirror(node, peer, some);
+  }
+  expect(await statuses(node, MARKER)).toEqual([200]);
+  await expectVerified(node);
+});
+
+test('what this node has from elsewhere, of a pack that is not here, is proposed object by object', async () => {
+  const origin = await openTestNode();
+  const files = { 'a.txt': MARKER, 'b.txt': 'ours', 'c.txt': 'ours, too' };
+  const { id: pack } = await uploadNewPack(origin, sampleRecord({ title: 'Withheld' }), files);
+  await uploadNewPack(origin, sampleRecord({ title: 'Mirrored' }), { 'a.txt': MARKER });
+  const node = await openTestNode();
+  await uploadNewPack(node, sampleRecord({ title: 'Ours' }), { 'b.txt': 'ours', 'c.txt': 'ours, too' });
+  const peer = await addPeer(node, origin.url);
+  const some = { packs: { q: 'Mirrored' } };
+  await mirror(node, peer, some);
+  await withhold(origin, { pack }, 'copyright');
+  expect(await mirror(node, peer, some)).toMatchObject({ withheld: 1, proposed: 2 });
+  expect(await statuses(node, MARKER, 'ours', 'ours, too')).toEqual([451, 200, 200]);
+  const waiting = await proposals(node, peer);
+  expect(waiting.map(({ sha256, reason }) => [sha256, reason]).toSorted()).toEqual(
+    ['ours', 'ours, too'].map((each) => [sha256Of(each), 'copyright']).toSorted(),
+  );
+  const [taken] = waiting.filter(({ sha256 }) => sha256 === sha256Of('ours'));
+  const path = `/manage/peers/${peer.id}/proposals/${taken?.number}`;
+  expect((await node.sendJson('POST', path, { decision: 'take' })).status).toBe(200);
+  expect(await statuses(node, 'ours', 'ours, too')).toEqual([451, 200]);
+  // When the peer shows the pack, what was taken is proposed to be shown. The rest needs no decision.
+  await show(origin, { pack });
+  expect(await mirror(node, peer, some)).toMatchObject({ shown: 1, proposed: 1 });
+  expect(await statuses(node, MARKER, 'ours', 'ours, too')).toEqual([200, 451, 200]);
+  expect(await proposals(node, peer)).toMatchObject([{ kind: 'shown', sha256: sha256Of('ours') }]);
+  await expectVerified(node);
+});
+
+test('an object that the mirror has from a source is withheld with a pack that it does not have', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/a', page(MARKER));
+  const origin = await openCollectingNode();
+  await origin.watch(web.url('/a'));
+  await origin.check();
+  const { id: pack } = await uploadNewPack(origin.node, {}, { 'a.txt': MARKER });
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.node.url);
+  await mirror(node, peer, { sources: true });
+  await withhold(origin.node, { pack });
+  expect(await mirror(node, peer, { sources: true })).toMatchObject({ withheld: 1 });
+  expect((await node.fetch(`/archive/${sha256Of(MARKER)}`)).status).toBe(451);
+});
