@@ -1,5 +1,6 @@
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { coveredBy } from '../store/sqlite/node/covered.ts';
 import {
   coveredStill,
   deletePeerWord,
@@ -54,12 +55,14 @@ function endWord(
   const { sha256, pack, page, reason, note, at: since } = withholding;
   const target = targetOf(withholding);
   const peers = peersOfWithholding(database, entry);
-  const rest = coveredStill(database, { withholding: entry, pack, page });
+  const rest = new Set(coveredStill(database, { withholding: entry, origin, pack, page }));
   forgetPeerWithholding(database, entry);
   showNow(database, target, at);
   const proposal = { sha256, pack, page, reason, note, at: since, withholding: null, proposed_at: at };
   for (const { withholding: _, ...followed } of peers) putProposal(database, { ...followed, ...proposal });
   for (const each of rest) {
+    // What would be withheld with it may have come from somewhere else, as the document of a page that a peer drew.
+    if (!coveredBy(database, targetOf({ sha256: each })).every((covered) => rest.has(covered))) continue;
     const made = withholdForPeer(database, { target: targetOf({ sha256: each }), reason, note, origin }, at);
     if (made === undefined) continue;
     for (const followed of peers) insertPeerWithholding(database, { ...followed, withholding: made });

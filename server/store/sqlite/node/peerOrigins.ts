@@ -106,16 +106,17 @@ export const wordsCovering = selectAll<
    CROSS JOIN withheld_objects o ON o.sha256 = j.value JOIN peer_words w ON w.withholding = o.withholding`,
 );
 /**
- * Returns what such a withholding of a pack or a page covers of it, and whose bytes did not come from elsewhere. Pages that
- * were drawn here are not of it.
+ * Returns what such a withholding covers and is still from the peer alone. Of a pack or a page, it is all whose bytes did not
+ * come from elsewhere, but no pages that were drawn here.
  */
 export const coveredStill = selectValues<
   string,
-  [values: { withholding: number; pack: string | null; page: string | null }]
+  [values: { withholding: number; origin: number; pack: string | null; page: string | null }]
 >(
   `SELECT o.sha256 FROM withheld_objects o WHERE o.withholding = $withholding
    AND NOT EXISTS (SELECT 1 FROM objects_from_elsewhere e WHERE e.sha256 = o.sha256)
-   AND (o.sha256 IN (SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack)
+   AND (EXISTS (SELECT 1 FROM peer_objects p WHERE p.sha256 = o.sha256 AND p.origin = $origin)
+     OR o.sha256 IN (SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack)
      OR o.sha256 IN (SELECT sha256 FROM retrievals WHERE part_of = $page)
      OR o.sha256 IN (SELECT r.sha256 FROM page_captures c JOIN retrievals r ON r.id = c.retrieval WHERE c.id = $page))`,
 );

@@ -1,0 +1,93 @@
+import { afterEach, expect, test } from 'vitest';
+import type { PageCapture } from '../../shared/collection/page.ts';
+import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
+import type { Withholding } from '../../shared/node/withheld.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { show, withhold } from '../copies/withheldCopies.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTestNodes, type TestNode } from '../support/node.ts';
+import { HTML, seen, titled } from '../withholding/quotes.ts';
+import { addPeer, expectVerified, mirror } from './support.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const MARKER = 'quibblesome';
+const withheldAt = async (node: TestNode) =>
+  ((await (await node.fetch('/api/withheld')).json()) as { items: Withholding[] }).items;
+const proposals = async (node: TestNode, { id }: Peer) =>
+  ((await (await node.fetchAsOwner(`/manage/peers/${id}/proposals`)).json()) as { items: PeerProposal[] })
+    .items;
+
+/** A peer that drew a page whose script loads data, and a node that may watch the same address. */
+async function drawnByPeer(): Promise<{
+  origin: CollectingNode;
+  node: CollectingNode;
+  id: string;
+  peer: Peer;
+}> {
+  const web = await ScriptedWeb.open();
+  const script = `<script>fetch('/data').then((a) => a.text()).then((t) => document.body.append(t))</script>`;
+  web.script('/p', page(titled('Shell', script), HTML));
+  web.script('/data', page(MARKER));
+  const origin = await openCollectingNode();
+  const { id } = await origin.watch(web.url('/p'), { capture: 'page' });
+  await origin.check();
+  const node = await openCollectingNode();
+  return { origin, node, id, peer: await addPeer(node.node, origin.node.url) };
+}
+
+/** Checks the address here, without drawing it. */
+async function checkHere(node: CollectingNode): Promise<void> {
+  const { items } = await node.read<{ items: { id: string }[] }>('/manage/sources?limit=10');
+  for (const { id } of items) await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: false });
+  await node.check(items.map(({ id }) => id));
+}
+
+for (const order of ['before', 'after'] as const)
+  test(`what a peer's page shows stays withheld if its document is fetched here ${order} the peer withholds it`, async () => {
+    const { origin, node, id, peer } = await drawnByPeer();
+    await mirror(node.node, peer, { sources: true });
+    expect(await seen(node.node, MARKER)).not.toEqual([]);
+    if (order === 'before') await checkHere(node);
+    const [retrieval] = await origin.retrievals(id);
+    await withhold(origin.node, { retrieval: retrieval?.id });
+    expect(await mirror(node.node, peer, { sources: true })).toMatchObject({ withheld: 1, refused: [] });
+    if (order === 'after') await checkHere(node);
+    expect(await seen(node.node, MARKER)).toEqual([]);
+    expect((await node.node.fetch(`/archive/${retrieval?.sha256}`)).status).toBe(200);
+    expect(await proposals(node.node, peer)).toMatchObject([{ kind: 'withheld', sha256: retrieval?.sha256 }]);
+    await mirror(node.node, peer, { sources: true });
+    expect(await seen(node.node, MARKER)).toEqual([]);
+    await show(origin.node, { retrieval: retrieval?.id });
+    await mirror(node.node, peer, { sources: true });
+    expect(await seen(node.node, MARKER)).not.toEqual([]);
+    expect([await withheldAt(node.node), await proposals(node.node, peer)]).toEqual([[], []]);
+    await expectVerified(node.node);
+  });
+
+for (const when of ['before it is mirrored', 'after it was mirrored'] as const)
+  test(`a page that the peer withholds ${when} does not hide its document, which was fetched here`, async () => {
+    const { origin, node, peer } = await drawnByPeer();
+    const { items } = await origin.read<{ items: PageCapture[] }>('/archive/pages');
+    const [drawn] = items;
+    const [source] = (await origin.read<{ items: { id: string; url: string }[] }>('/manage/sources?limit=9'))
+      .items;
+    if (when.startsWith('before')) {
+      await node.watch(source?.url ?? '');
+      await node.check();
+      await withhold(origin.node, { page: drawn?.id });
+    }
+    await mirror(node.node, peer, { sources: true });
+    if (when.startsWith('after')) {
+      await withhold(origin.node, { page: drawn?.id });
+      await mirror(node.node, peer, { sources: true });
+      await checkHere(node);
+    }
+    const [document] = await node.retrievals(source?.id ?? '');
+    expect((await node.node.fetch(`/archive/${document?.sha256}`)).status).toBe(200);
+    expect(await seen(node.node, MARKER)).toEqual([]);
+    await expectVerified(node.node);
+  });
