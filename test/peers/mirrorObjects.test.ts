@@ -16,6 +16,7 @@ afterEach(async () => {
 
 const MARKER = 'quibblesome';
 const LARGE = Buffer.concat([Buffer.from(MARKER), contentOf(3, 25_000)]);
+const PIECE = LARGE.subarray(0, 10_000);
 
 const statuses = async (node: TestNode, ...contents: (Uint8Array | string)[]) => {
   const answers = contents.map((content) => node.fetch(`/api/blobs/${sha256Of(content)}`));
@@ -116,4 +117,26 @@ test('an object that the mirror has from a source is withheld with a pack that i
   await withhold(origin.node, { pack });
   expect(await mirror(node, peer, { sources: true })).toMatchObject({ withheld: 1 });
   expect((await node.fetch(`/archive/${sha256Of(MARKER)}`)).status).toBe(451);
+});
+
+test('parts that come once the list of their set is shown are followed at once', async () => {
+  const origin = await openTestNode({ packBytes: 10_000 });
+  await publishedSet(origin, { 'large.bin': LARGE }, { title: 'One' });
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.url);
+  await mirror(node, peer, { packs: true });
+  const files = { 'large.bin': LARGE, 'b.csv': contentOf(2, 3_000) };
+  const { manifest } = await publishedSet(origin, files, { title: 'Two' });
+  const sha256 = manifest.files[0]?.sha256;
+  await withhold(origin, { sha256 });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ sets_without_parts: 1 });
+  await show(origin, { sha256 });
+  const listed = await (await origin.fetch('/api/packs?parts=true&limit=100')).json();
+  const packs = (listed as { items: { id: string; files: { sha256: string }[] }[] }).items;
+  for (const { id } of packs.filter(({ files: [file] }) => file?.sha256 === sha256Of(PIECE)))
+    if ((await node.fetch(`/api/packs/${id}`)).status === 404) await withhold(origin, { pack: id });
+  expect(await statuses(origin, PIECE)).toEqual([451]);
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 1, packs: 4 });
+  expect(await statuses(node, PIECE)).toEqual([451]);
+  await expectVerified(node);
 });

@@ -25,6 +25,7 @@ import {
 import { absentAmong, insertProvenance, isAbsent, provenanceOf } from '../../store/sqlite/node/peers.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
 import { isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
+import { followAgain } from './followWithheld.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { References } from './references.ts';
 import { coveredItems, coveredPages, type Mirroring, type Progress } from './remoteLog.ts';
@@ -236,6 +237,8 @@ export class PackMirror {
       if (index.packs.every((id) => packById(store.read, id))) continue;
       const origin = provenanceOf(store.read, pack.ledger_entry) as PackProvenance | undefined;
       if (origin?.peer.key !== key) continue;
+      // Its parts are older than what was followed.
+      await followAgain(this.#mirroring);
       for (const id of index.packs) {
         signal.throwIfAborted();
         if (tally.shouldStop) return;

@@ -74,9 +74,9 @@ async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequ
     const after = await takeKind(mirroring, kind, selection, { size, held, position });
     await saveMirror(run, kind, selection, { ...after, mirrored_at: run.store.instant() });
   }
+  if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   // Again after the mirror, for what was withheld meanwhile.
   if (!tally.shouldStop) await followWithheld(mirroring);
-  if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   if (!tally.shouldStop && request.packs) await followDeposits(mirroring);
 }
 
