@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { openCollectingNode } from '../collection/support.ts';
-import { show, withhold } from '../copies/withheldCopies.ts';
+import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, publishedSet } from '../support/archive/sets.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -138,5 +138,20 @@ test('parts that come once the list of their set is shown are followed at once',
   expect(await statuses(origin, PIECE)).toEqual([451]);
   expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 1, packs: 4 });
   expect(await statuses(node, PIECE)).toEqual([451]);
+  await expectVerified(node);
+});
+
+test('a part that the peer gave up stays withheld when the file that has it comes from the peer again', async () => {
+  const origin = await openTestNode({ packBytes: 10_000 });
+  await publishedSet(origin, { 'large.bin': LARGE });
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.url);
+  await mirror(node, peer, { packs: true });
+  await release(origin, sha256Of(PIECE));
+  await uploadNewPack(origin, sampleRecord({ title: 'Whole' }), { 'l.bin': LARGE });
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ packs: 1, released: 1 });
+  expect(await statuses(node, PIECE)).toEqual([451]);
+  await mirror(node, peer, { packs: true });
+  expect([await statuses(node, PIECE), await proposals(node, peer)]).toEqual([[451], []]);
   await expectVerified(node);
 });

@@ -7,7 +7,7 @@ import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { coveredBy } from '../../store/sqlite/node/covered.ts';
 import {
   areOnlyFrom,
-  cameFromElsewhere,
+  cameFromPeer,
   countOpenProposals,
   deletePeerWord,
   deleteProposal,
@@ -365,7 +365,7 @@ class WithheldFollower {
     }
     if (!isHere) return false;
     tally.bytes += blobBytes(store.read, sha256) ?? 0;
-    await store.write((database) => cameFromElsewhere(database, { sha256 }));
+    await store.write((database) => cameFromPeer(database, { sha256, peer: this.#peer }));
     return true;
   }
 }

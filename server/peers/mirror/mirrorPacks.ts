@@ -17,7 +17,7 @@ import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/dep
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import {
-  cameFromElsewhere,
+  cameFromPeer,
   forgetOrigin,
   onlyFromOthers,
   withheldByOthers,
@@ -162,7 +162,7 @@ export class PackMirror {
       for (const blob of blobs) await storeWithRepair(store, blob);
       await store.write((database) => {
         for (const sha256 of ofOthers) forgetOrigin(database, sha256);
-        for (const { sha256 } of blobs) cameFromElsewhere(database, { sha256 });
+        for (const { sha256 } of blobs) cameFromPeer(database, { sha256, peer: this.#mirroring.peer.id });
         for (const [sha256, why] of files.absent)
           noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());
       });
@@ -294,7 +294,8 @@ export class PackMirror {
           insertProvenance(database, seq, provenance);
           for (const [sha256, why] of files.absent)
             noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());
-          for (const { sha256 } of new Set(files.staged.values())) cameFromElsewhere(database, { sha256 });
+          for (const { sha256 } of new Set(files.staged.values()))
+            cameFromPeer(database, { sha256, peer: this.#mirroring.peer.id });
         },
       });
       tally.objects += files.objects;

@@ -27,7 +27,7 @@ import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
-import { cameFromElsewhere, fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
+import { cameFromPeer, fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { listOf, MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
 import { isMissingAtPeer, isWanted, type NotGiven, noteAbsent, notGiven } from './absent.ts';
@@ -340,7 +340,8 @@ export async function fetchObjects(
       const isNamed = (sha256: string) => blobBytes(database, sha256) !== undefined;
       for (const [sha256, why] of absent)
         if (isNamed(sha256)) noteAbsent(database, mirroring, { sha256, why }, store.instant());
-      for (const sha256 of given) if (isNamed(sha256)) cameFromElsewhere(database, { sha256 });
+      for (const sha256 of given)
+        if (isNamed(sha256)) cameFromPeer(database, { sha256, peer: mirroring.peer.id });
     },
     reservation: { release: () => reservations.forEach((each) => each.release()) },
     discard,

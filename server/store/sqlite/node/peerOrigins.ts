@@ -91,6 +91,13 @@ export const cameFromElsewhere = change<[values: { sha256: string }]>(
    WHERE EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
      WHERE o.sha256 = $sha256) ON CONFLICT DO NOTHING`,
 );
+/** The same of bytes that a peer gave: what its own ledger withholds does not end with them. */
+export const cameFromPeer = change<[values: { sha256: string; peer: string }]>(
+  `INSERT INTO objects_from_elsewhere SELECT $sha256
+   WHERE EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
+     WHERE o.sha256 = $sha256 AND NOT EXISTS (SELECT 1 FROM peer_withholdings p
+       WHERE p.withholding = w.withholding AND p.peer = $peer)) ON CONFLICT DO NOTHING`,
+);
 /** Forgets it, once the word of the peer has ended for the object. */
 export const settleFromElsewhere = change<[sha256: string]>(
   'DELETE FROM objects_from_elsewhere WHERE sha256 = ?',
