@@ -31,7 +31,7 @@ async function listed(node: TestNode): Promise<LostFile[]> {
   return ((await answer.json()) as { items: LostFile[] }).items;
 }
 
-function nameInRow(store: Store, text: string): Promise<number> {
+function nameInRow(store: Store, text: string): Promise<void> {
   const row = { sha256: sha256Of(text), bytes: Buffer.byteLength(text), stored_at: store.instant() };
   return store.write((database) => createBlobRowIfAbsent(database, row));
 }

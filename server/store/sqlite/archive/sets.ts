@@ -9,6 +9,7 @@ import {
   selectValues,
 } from '../engine/queries.ts';
 import { coverJoined } from '../node/covered.ts';
+import { joinedFromElsewhere } from '../node/peerOrigins.ts';
 
 /** The size of a set. `ledger_entry` is that of its manifest pack. */
 interface SetRow {
@@ -60,6 +61,7 @@ export function joinFiles(database: WriteDatabase, joined: readonly JoinedPart[]
   const pairs = JSON.stringify(joined);
   insertJoined(database, pairs);
   coverJoined(database, pairs);
+  joinedFromElsewhere(database, { digests: JSON.stringify(joined.flat()) });
 }
 const insertJoined = change<[pairs: string]>(
   'INSERT OR IGNORE INTO joined_files SELECT value ->> 0, value ->> 1 FROM json_each(?)',

@@ -14,18 +14,34 @@ import {
   selectValues,
   updates,
 } from '../engine/queries.ts';
+import { joinedFromElsewhere } from './peerOrigins.ts';
 import { isAbsentSql } from './peers.ts';
 import { isReleasedSql } from './withheld.ts';
 
+interface BlobRow {
+  sha256: string;
+  bytes: number;
+  stored_at: string;
+}
+
 /** Inserts the row of a blob whose file is durable. Does nothing if the row exists. */
-export const createBlobRowIfAbsent = change<[blob: { sha256: string; bytes: number; stored_at: string }]>(
-  'INSERT INTO blobs (sha256, bytes, stored_at) VALUES ($sha256, $bytes, $stored_at) ON CONFLICT DO NOTHING',
-);
+export function createBlobRowIfAbsent(database: WriteDatabase, row: BlobRow): void {
+  const { sha256, bytes, stored_at } = row;
+  createBlobRowsIfAbsent(database, stored_at, [{ sha256, bytes }]);
+}
 
 /** Creates the row of each of these blobs that has none. */
-export const createBlobRowsIfAbsent = change<
-  [at: string, blobs: readonly { sha256: string; bytes: number }[]]
->(
+export function createBlobRowsIfAbsent(
+  database: WriteDatabase,
+  at: string,
+  blobs: readonly { sha256: string; bytes: number }[],
+): void {
+  insertRows(database, at, blobs);
+  // A file that comes when parts of it are withheld is withheld with them.
+  joinedFromElsewhere(database, { digests: JSON.stringify(blobs.map(({ sha256 }) => sha256)) });
+}
+
+const insertRows = change<[at: string, blobs: readonly { sha256: string; bytes: number }[]]>(
   `INSERT INTO blobs (sha256, bytes, stored_at)
    SELECT value ->> 'sha256', value ->> 'bytes', ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
 );
@@ -34,7 +50,7 @@ export const createBlobRowsIfAbsent = change<
 export const blobBytes = selectValue<number, [sha256: string]>('SELECT bytes FROM blobs WHERE sha256 = ?');
 
 /** Returns the row of a blob, or undefined. */
-export const blobRow = selectOne<{ sha256: string; bytes: number; stored_at: string }, [sha256: string]>(
+export const blobRow = selectOne<BlobRow, [sha256: string]>(
   'SELECT sha256, bytes, stored_at FROM blobs WHERE sha256 = ?',
 );
 

@@ -91,6 +91,20 @@ export const cameFromElsewhere = change<[values: { sha256: string }]>(
    WHERE EXISTS (SELECT 1 FROM withheld_objects o JOIN peer_words w ON w.withholding = o.withholding
      WHERE o.sha256 = $sha256) ON CONFLICT DO NOTHING`,
 );
+/**
+ * The same of files that are withheld with their parts, or parts with their file, since a set is known or the bytes are here.
+ * The word of a peer on the one is no word on the other, unless that came from the peer alone, too.
+ *
+ * @param digests as JSON
+ */
+export const joinedFromElsewhere = change<[values: { digests: string }]>(
+  `INSERT INTO objects_from_elsewhere SELECT DISTINCT o.sha256
+   FROM json_each($digests) j CROSS JOIN withheld_objects o ON o.sha256 = j.value
+   JOIN peer_words w ON w.withholding = o.withholding
+   WHERE EXISTS (SELECT 1 FROM joined_files f WHERE f.sha256 = j.value OR f.part = j.value)
+     AND NOT EXISTS (SELECT 1 FROM peer_objects p WHERE p.sha256 = o.sha256 AND p.origin = w.origin)
+   ON CONFLICT DO NOTHING`,
+);
 /** The same of bytes that a peer gave: what its own ledger withholds does not end with them. */
 export const cameFromPeer = change<[values: { sha256: string; peer: string }]>(
   `INSERT INTO objects_from_elsewhere SELECT $sha256
