@@ -20,7 +20,7 @@ const DERIVED = { none: 'It derives something for the owner, who may read all by
 /** Every route that visitors do not read, and what covers it. A new route has to be put here. */
 const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   createNode: 'subject',
-  addPack: ['publish', 'publishKnownBytes', 'damageAndRepair', 'sendListAgain'],
+  addPack: ['publish', 'publishKnownBytes', 'nameTheirBytes', 'damageAndRepair', 'sendListAgain'],
   flagPack: 'flag',
   listDrafts: 'restart',
   createDraft: ['draft', 'draftOfSet'],

@@ -20,6 +20,8 @@ export interface Withholding {
   target: object;
   reason: string;
   covers: Set<string>;
+  /** Whether it is the word of the peer. */
+  isOfPeer?: boolean;
   /** Whether it came with that of a set. */
   isOfSet?: boolean;
 }
@@ -103,7 +105,17 @@ export class Model {
   alerts: string[] = [];
   /** What alerts sent, each with the moment at which it arrived. */
   readonly messages: { body: string; moment: number }[] = [];
-  peerPacks: { id: string; files: { path: string; content: Buffer; markers: readonly string[] }[] }[] = [];
+  peerPacks: {
+    id: string;
+    title: string;
+    files: { path: string; content: Buffer; markers: readonly string[] }[];
+  }[] = [];
+  /** The digests of the lists of the peer's sets. */
+  readonly peerLists = new Set<string>();
+  /** The digests of files that the peer's sets have in parts, each with one of its parts. */
+  readonly joined: [whole: string, part: string][] = [];
+  /** What the owner chose to show, whatever the peer says. */
+  readonly shownByOwner = new Set<string>();
   /** The digests of what the peer may have got, because visitors could read it at a mirror. */
   readonly givenAway = new Set<string>();
 
@@ -130,6 +142,15 @@ export class Model {
     const held: Held = { sha256, content, markers, kind, state: 'held', isTheirs };
     this.bytes.set(sha256, held);
     return held;
+  }
+
+  /** Whether bytes came from the peer alone, and so did the files and the parts that are withheld with them. */
+  areTheirs(sha256: string, seen = new Set<string>()): boolean {
+    if (seen.has(sha256)) return true;
+    seen.add(sha256);
+    if (!(this.bytes.get(sha256)?.isTheirs ?? true)) return false;
+    const others = this.joined.filter((pair) => pair.includes(sha256)).flat();
+    return others.every((each) => this.areTheirs(each, seen));
   }
 
   isWithheld(sha256: string): boolean {
@@ -196,6 +217,9 @@ export class Model {
     this.alerts = [];
     this.drafts = [];
     this.profiles = [];
+    // An archive that was restored had all of it from elsewhere.
+    for (const held of this.bytes.values()) held.isTheirs = false;
+    for (const withholding of this.withholdings.values()) withholding.isOfPeer = false;
   }
 }
 

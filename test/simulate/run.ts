@@ -10,6 +10,7 @@ import type { StoreAddress } from '../support/network/objectStore.ts';
 import type { Figures } from './client.ts';
 import { Dice } from './dice.ts';
 import { MOST, requireAll, requireDisk, requireMessages, requirePublicCopies, SAMPLE } from './invariants.ts';
+import { noteEndedWords } from './steps/peers.ts';
 import { STEP_NAMES, STEPS, type StepName } from './steps/steps.ts';
 import { World, type WorldOptions } from './world.ts';
 
@@ -120,6 +121,7 @@ async function take(world: World, { kind, seed, kill, fail }: PlannedStep): Prom
     said = `${await world.onFailingDisk({ at: fail, does: fail % 2 === 0 ? 'ENOSPC' : 'EIO', times: 2 }, use)} ${said}`;
   else await use();
   if (kill !== undefined || fail !== undefined) await world.settleAttempt();
+  await noteEndedWords(world, kill !== undefined || fail !== undefined);
   world.model.noteHidden();
   return `${kind}: ${said}`;
 }

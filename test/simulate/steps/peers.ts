@@ -1,13 +1,14 @@
 import type { Pack } from '../../../shared/archive/pack.ts';
+import type { SetManifest } from '../../../shared/archive/set.ts';
 import type { MirrorResult } from '../../../shared/node/peer.ts';
 import { type Client, codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
 import { digestOf } from '../model.ts';
-import type { World } from '../world.ts';
+import { PACK_BYTES, type World } from '../world.ts';
 import { noteWithholdings } from './collection.ts';
-import { formOf, newFiles, newRecord } from './packs.ts';
-import type { StepKind } from './step.ts';
+import { formOf, type NewFile, newFiles, newRecord } from './packs.ts';
+import { newText, type StepKind } from './step.ts';
 import { settle } from './withholding.ts';
 
 /** Makes one node a peer of another one, unless it is already. Returns its id there. */
@@ -33,8 +34,13 @@ export async function peerOf(world: World, node: Client, other: Client): Promise
   return jsonOf<{ id: string }>(answer).id;
 }
 
-async function mirror(world: World, node: Client, id: string): Promise<MirrorResult> {
-  const json = { packs: true, sources: true };
+async function mirror(
+  world: World,
+  node: Client,
+  id: string,
+  packs: true | { q: string } = true,
+): Promise<MirrorResult> {
+  const json = { packs, sources: true };
   const answer = await node.asOwner('POST', `/manage/peers/${id}/mirror?wait=true`, { json });
   world.require(answer, 200);
   return jsonOf<MirrorResult>(answer);
@@ -55,6 +61,7 @@ async function noteMirrored(world: World): Promise<void> {
   const { items } = jsonOf<{ items: { ledger_entry: number }[] }>(answer);
   const inForce = new Set(items.map(({ ledger_entry }) => ledger_entry));
   const isTheirs = (sha256: string) => model.bytes.get(sha256)?.isTheirs ?? true;
+  const known = new Set(model.withholdings.keys());
   for (const entry of inForce) {
     if (model.withholdings.has(entry)) continue;
     for (const sha256 of await coveredBy(node, entry))
@@ -65,7 +72,85 @@ async function noteMirrored(world: World): Promise<void> {
     check([...covers].every(isTheirs), `A mirror ended the withholding ${entry} of this archive.`);
     model.withholdings.delete(entry);
   }
+  // With a set, the parts of a file that is withheld are known, and they are withheld with it.
+  for (const withholding of model.withholdings.values())
+    withholding.covers = withholding.covers.union(await coveredBy(node, withholding.entry));
   await noteWithholdings(world, node);
+  for (const entry of inForce) {
+    const made = known.has(entry) ? undefined : model.withholdings.get(entry);
+    if (made) made.isOfPeer = true;
+  }
+}
+
+/**
+ * The word of the peer ends for bytes that came from elsewhere, and each of the others that it covers is withheld by itself. Of
+ * a step that was interrupted, nobody knows whether it brought bytes.
+ */
+export async function noteEndedWords(world: World, wasInterrupted: boolean): Promise<void> {
+  const { model, node, check } = world;
+  const isTheirs = (sha256: string) => model.bytes.get(sha256)?.isTheirs ?? true;
+  const mayHaveEnded = [...model.withholdings.values()].filter(
+    ({ isOfPeer, covers }) => isOfPeer && (wasInterrupted || ![...covers].every(isTheirs)),
+  );
+  if (mayHaveEnded.length === 0) return;
+  const answer = await node.asVisitor('/api/withheld?limit=500');
+  const { items } = jsonOf<{ items: { ledger_entry: number }[] }>(answer);
+  const inForce = new Set(items.map(({ ledger_entry }) => ledger_entry));
+  const ended = mayHaveEnded.filter(({ entry }) => !inForce.has(entry));
+  for (const { entry } of ended) model.withholdings.delete(entry);
+  const known = new Set(model.withholdings.keys());
+  await noteWithholdings(world, node);
+  for (const sha256 of ended.flatMap(({ covers }) => [...covers])) {
+    const held = model.bytes.get(sha256);
+    if (held?.state !== 'held' || model.isWithheld(sha256)) continue;
+    if (wasInterrupted) held.isTheirs = false;
+    else check(!model.areTheirs(sha256), `${sha256} came from the peer alone, and its word ended for it.`);
+  }
+  for (const [entry, made] of model.withholdings) if (!known.has(entry)) made.isOfPeer = true;
+}
+
+/** Visitors get nothing here that came from the peer alone and that the peer gives none of them, unless the owner shows it. */
+async function requireFollowed({ model, node, check }: World, peer: Client): Promise<void> {
+  const theirs = new Set(
+    model.peerPacks.flatMap(({ files }) => files.map(({ content }) => digestOf(content))),
+  );
+  for (const sha256 of theirs) {
+    const held = model.bytes.get(sha256);
+    if (held?.state !== 'held' || !model.areTheirs(sha256) || model.shownByOwner.has(sha256)) continue;
+    const there = await peer.asVisitor(`/api/blobs/${sha256}`);
+    if (there.status !== 451) continue;
+    const here = await node.asVisitor(`/api/blobs/${sha256}`, { mayFail: [500, 503] });
+    check(here.status !== 200, `The peer alone gave ${sha256} and withholds it, and visitors get it here.`);
+  }
+}
+
+/** A file of an earlier pack of the peer, to be published again. */
+const publishedBefore = ({ model }: World, dice: Dice): NewFile[] =>
+  dice
+    .some(
+      model.peerPacks.flatMap(({ files }) => files),
+      1,
+    )
+    .map((file) => ({ ...file, path: 'again.bin' }));
+
+/** Notes the packs of which a set of the peer is made, and its list. */
+async function notePeerSet(world: World, peer: Client, set: Pack, files: readonly NewFile[]): Promise<void> {
+  const { model } = world;
+  const manifest = await peer.asOwner('GET', `/api/blobs/${set.files[0]?.sha256}`);
+  world.require(manifest, 200);
+  const list = { path: 'set.json', content: manifest.body, markers: [] };
+  model.peerPacks.push({ id: set.id, title: set.title, files: [list] });
+  model.peerLists.add(digestOf(manifest.body));
+  for (const { path, sha256, parts } of jsonOf<SetManifest>(manifest).files) {
+    const { content: whole, markers = [] } = files.find((file) => file.path === path) ?? {};
+    let at = 0;
+    for (const { pack, bytes, path: name } of parts) {
+      const content = Buffer.from(whole?.subarray(at, (at += bytes)) ?? []);
+      const piece = { path: name, content, markers: markers.filter((marker) => content.includes(marker)) };
+      model.peerPacks.push({ id: pack, title: set.title, files: [piece] });
+      if (parts.length > 1) model.joined.push([sha256, digestOf(content)]);
+    }
+  }
 }
 
 export const peerSteps = {
@@ -78,37 +163,87 @@ export const peerSteps = {
       const files = [
         ...newFiles(dice),
         ...known.map(({ content, markers }) => ({ path: 'known.txt', content, markers })),
+        ...(dice.chance(0.4) ? publishedBefore(world, dice) : []),
       ];
       const answer = await peer.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
       world.require(answer, 201);
-      const { id } = jsonOf<Pack>(answer);
-      world.model.peerPacks.push({ id, files });
+      const { id, title } = jsonOf<Pack>(answer);
+      world.model.peerPacks.push({ id, title, files });
       return id;
     },
   },
-  peerWithholds: {
+  /** A set of the peer may have what other packs of it have, whole or in pieces. */
+  peerPublishesSet: {
+    weight: 2,
+    run: async (world, dice) => {
+      const peer = await world.withPeer();
+      const { bytes, marker } = newText(dice);
+      const size = dice.between(PACK_BYTES + 1, 3 * PACK_BYTES);
+      const content = Buffer.concat([bytes, Buffer.alloc(size, dice.letters(7))]);
+      const large = { path: 'large.bin', content, markers: [marker] };
+      if (dice.chance(0.5)) {
+        const answer = await peer.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), [large]) });
+        world.require(answer, 201);
+        const { id, title } = jsonOf<Pack>(answer);
+        world.model.peerPacks.push({ id, title, files: [large] });
+      }
+      const files = [large, ...(dice.chance(0.5) ? publishedBefore(world, dice) : [])];
+      const created = await peer.asOwner('POST', '/manage/drafts', { json: { record: newRecord(dice) } });
+      world.require(created, 201);
+      const draft = `/manage/drafts/${jsonOf<{ id: string }>(created).id}`;
+      const headers = { 'Content-Type': 'application/octet-stream' };
+      for (const { path, content: body } of files) {
+        const sending = { body: new Uint8Array(body), headers };
+        world.require(await peer.asOwner('PUT', `${draft}/files?path=${path}`, sending), 200);
+      }
+      const published = await peer.asOwner('POST', `${draft}/publish`);
+      world.require(published, 201);
+      const set = jsonOf<Pack>(published);
+      await notePeerSet(world, peer, set, files);
+      return set.id;
+    },
+  },
+  /** Who names a digest need not have the bytes, so the peer still decides over them. */
+  nameTheirBytes: {
     weight: 2,
     can: ({ model }) => model.peerPacks.length > 0,
     run: async (world, dice) => {
+      const { content } = dice.one(dice.one(world.model.peerPacks).files);
+      const sha256 = digestOf(content);
+      const files = [
+        { path: 'named.bin', sha256, bytes: content.length, media_type: 'application/octet-stream' },
+      ];
+      const answer = await world.node.asOwner('POST', '/api/packs', { json: newRecord(dice, { files }) });
+      // It may be given up, damaged or not here.
+      world.require(answer, 201, 410, 422);
+      return `${sha256}: ${answer.status}`;
+    },
+  },
+  peerWithholds: {
+    weight: 4,
+    can: ({ model }) => model.peerPacks.length > 0,
+    run: async (world, dice) => {
       const peer = await world.withPeer();
-      const { files } = dice.one(world.model.peerPacks);
-      const sha256 = digestOf(dice.one(files).content);
-      const json = { sha256, reason: 'copyright' };
+      const { id: pack, files } = dice.one(world.model.peerPacks);
+      const target = dice.chance(0.5) ? { pack } : { sha256: digestOf(dice.one(files).content) };
       if (dice.chance(0.4)) {
-        world.require(await peer.asOwner('DELETE', '/manage/withheld', { json }), 200, 404);
-        return `shows ${sha256}`;
+        world.require(await peer.asOwner('DELETE', '/manage/withheld', { json: target }), 200, 404);
+        return `shows ${JSON.stringify(target)}`;
       }
+      const json = { ...target, reason: dice.one(['copyright', 'owner']) };
       world.require(await peer.asOwner('POST', '/manage/withheld', { json }), 200, 201, 422);
-      return `withholds ${sha256}`;
+      return `withholds ${JSON.stringify(target)}`;
     },
   },
   mirrorPeer: {
     weight: 3,
     can: ({ model }) => model.peerPacks.length > 0,
-    run: async (world) => {
+    run: async (world, dice) => {
       const peer = await world.withPeer();
-      const result = await mirror(world, world.node, await peerOf(world, world.node, peer));
+      const packs = dice.chance(0.4) ? { q: dice.one(world.model.peerPacks).title } : true;
+      const result = await mirror(world, world.node, await peerOf(world, world.node, peer), packs);
       await noteMirrored(world);
+      if (result.refused.length === 0 && !result.limits) await requireFollowed(world, peer);
       return `${result.packs} packs, ${result.objects} objects, refused ${JSON.stringify(result.refused)}`;
     },
   },

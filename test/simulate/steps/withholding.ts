@@ -68,6 +68,10 @@ function noteReleased(model: Model, held: Held): void {
         if (part) part.state = 'released';
       }
     }
+  for (const [whole, sha256] of model.joined) {
+    const part = whole === held.sha256 ? model.bytes.get(sha256) : undefined;
+    if (part) part.state = 'released';
+  }
 }
 
 /** Requires that these are still in force. */
@@ -82,7 +86,7 @@ function requireInForce({ model, check }: World, withholdings: readonly Withhold
 /** With the list of a set, what was withheld together is withheld by itself. */
 async function noteWithheldApart(world: World, list: string): Promise<void> {
   const { model, node } = world;
-  if (!model.sets.some((set) => set.list === list)) return;
+  if (!model.sets.some((set) => set.list === list) && !model.peerLists.has(list)) return;
   const known = [...model.withholdings.values()];
   const covered = new Set(known.flatMap(({ covers }) => [...covers]));
   await noteWithholdings(world, node);
@@ -143,6 +147,7 @@ export const withholdingSteps = {
       const { entry, target } = dice.one([...model.withholdings.values()]);
       world.attempt = () => settle(world);
       require(await node.asOwner('DELETE', '/manage/withheld', { json: targetOf(target) }), 200);
+      for (const sha256 of model.withholdings.get(entry)?.covers ?? []) model.shownByOwner.add(sha256);
       model.withholdings.delete(entry);
       if (!isSet(world, target)) return JSON.stringify(target);
       const own = [...model.withholdings.values()].filter(({ isOfSet }) => !isOfSet);
