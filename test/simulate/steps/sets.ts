@@ -60,6 +60,15 @@ async function sendAsVisitor(
   return answer;
 }
 
+/** Requires that no set with this part is known, as in an archive that was restored without the lists. */
+async function requireUnknownSets({ node, model, check }: World, target: object): Promise<void> {
+  const { pack = '' } = target as { pack?: string };
+  for (const { id } of model.sets.filter(({ packs }) => packs.has(pack))) {
+    const { status } = await node.asOwner('GET', `/api/packs/${id}/set`);
+    check(status !== 200, `${pack} was withheld with the set ${id}, and is not withheld for itself.`);
+  }
+}
+
 export const setSteps = {
   /** A part that is withheld after its set, as it is already, is withheld for itself. */
   withholdPartOfSet: {
@@ -70,8 +79,13 @@ export const setSteps = {
       const { node, model, require } = world;
       const { entry: replaced, target, reason } = dice.one(withheldParts(world));
       world.attempt = () => settle(world);
-      require(await node.asOwner('POST', '/manage/withheld', { json: { ...target, reason } }), 201);
+      const answer = await node.asOwner('POST', '/manage/withheld', { json: { ...target, reason } });
+      require(answer, 200, 201);
       await settle(world);
+      if (answer.status === 200) {
+        await requireUnknownSets(world, target);
+        return `${JSON.stringify(target)}, a part of no set that is known here`;
+      }
       world.check(!model.withholdings.has(replaced), `The withholding ${replaced} was not replaced.`);
       return JSON.stringify(target);
     },
