@@ -5,7 +5,7 @@ import { evidencePolicy, WITHOUT_SCRIPT } from '../../shared/proof/evidence/evid
 /** The digest of the style of this version. The build puts it here. */
 declare const STYLE_SHA256: string;
 
-/** The elements whose contents are verified by themselves, or replaced by the report. */
+/** The elements whose contents are verified by themselves, or written anew. */
 const CONTENTS = new Set(['script', 'style', 'title']);
 
 /** An element with its attributes and what is in it, a text, or the name of another node. */

@@ -1,6 +1,6 @@
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import { decide } from '../../shared/proof/verdict.ts';
-import { shownPath } from '../../shared/proof/words.ts';
+import { shownKey, shownKeyName, shownPath } from '../../shared/proof/words.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
 import { InvalidCopyError } from '../copies/targets/target.ts';
@@ -99,7 +99,7 @@ function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCo
   const { withheld, released, damaged, missing, extra, exposed, notes } = files;
   if (ok && head)
     sentences.push(
-      `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${escapeForTerminal(head.node)}.`,
+      `Everything is intact: ${countOf(head.checkpoint.size, 'entry', 'entries')} and ${countOf(objects, 'object')}, ${bytes} bytes, of ${shownKeyName(head.node)}.`,
     );
   else if (verdict === 'unsigned') sentences.push('Nothing is wrong, but the named key did not sign it.');
   else
@@ -126,6 +126,6 @@ function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCo
     sentences.push(
       `${countOf(notes.length, 'file or folder was', 'files or folders were')} left there by a system or an unfinished sync, and ${notes.length === 1 ? 'is' : 'are'} no part of the archive.`,
     );
-  if (head) sentences.push(`The checkpoint is signed by ${escapeForTerminal(head.verifierKey)}`);
+  if (head) sentences.push(`The checkpoint is signed by ${shownKey(head.verifierKey)}`);
   return sentences.join('\n');
 }

@@ -20,7 +20,7 @@ export interface About {
 }
 
 /** Says what evidence is of, according to its records. */
-export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
+export function aboutOf({ kind, recorded, finding, sealed, key }: Evidence): About {
   const record = fieldsOf(recorded.record);
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
   const origin =
@@ -42,7 +42,9 @@ export function aboutOf({ kind, recorded, finding, key }: Evidence): About {
   const { id, at, passage } = fieldsOf(finding.record);
   const quoted = typeof passage === 'object' && passage !== null && 'sha256' in passage ? passage.sha256 : '';
   const subject = `finding ${text(id)} of ${origin.subject}`;
-  return { ...origin, subject, at: text(at), sha256: text(quoted) || null, key };
+  // When it was sealed, an entry says. What it says of itself, only its owner states.
+  const made = sealed?.entry.at ?? text(at);
+  return { ...origin, subject, at: made, sha256: text(quoted) || null, key };
 }
 
 /** Says what a proven entry of a ledger is. */

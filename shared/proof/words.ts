@@ -36,6 +36,16 @@ export function headWords(
   return `${entries} of ${part(origin, ORIGIN)} with the root ${toBase64(root)}, signed by the key ${part(key, KEY)}`;
 }
 
+/** A verifier key in a sentence. One with other signs than those of addresses and of base64 is quoted. */
+export function shownKey(key: string): string {
+  return part(key, KEY);
+}
+
+/** The name in a verifier key, in a sentence. */
+export function shownKeyName(key: string): string {
+  return part(key.split('+', 1)[0] ?? '', ORIGIN);
+}
+
 /** A time in a sentence. What a record has in the place of one is quoted. */
 export function shownInstant(text: string): string {
   return part(text, INSTANT);

@@ -225,6 +225,13 @@ test('what was recorded has one reading, and belongs together', () => {
   const [first, second, third] = [seal(), add('finding.revealed'), seal()];
   expect(revealedFrom(first, second).verdict).toBe('intact');
   expect(revealedFrom(third, second).why).toContain('It was sealed after it was revealed.');
+  // Other entries may come between the words and their seal, but no seal is older than its words.
+  const sealedAt = (at: string) =>
+    owner.add('finding.sealed', 'fi_1', finding, at, Buffer.from(digest).toString('hex'));
+  const [after, before] = [sealedAt('2026-11-30T00:00:00.000Z'), sealedAt('2001-01-01T00:00:00.000Z')];
+  const revealed = add('finding.revealed');
+  expect(revealedFrom(after, revealed).verdict).toBe('intact');
+  expect(revealedFrom(before, revealed).why).toContain('another time than its entry');
   const late = owner.add('finding.added', 'fi_1', finding, '2026-11-30T00:00:00.000Z');
   expect(judged(sealed({ finding: owner.proven(late, finding) })).why).toContain(
     'The finding has another time than its entry.',

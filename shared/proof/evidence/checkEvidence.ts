@@ -4,7 +4,7 @@ import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf } from '../crypto/bytes.ts';
 import { ifValid, rawKeyOf, requireNodeKey } from '../ledger/signedNote.ts';
 import { rootFromLeaf } from '../ledger/tree.ts';
-import { shownInstant } from '../words.ts';
+import { shownInstant, shownKey, shownKeyName } from '../words.ts';
 import { checkFinding } from './checkFinding.ts';
 import {
   checkSeal,
@@ -168,8 +168,8 @@ function statedOf({
 }: Evidence): EvidenceClaim[] {
   return [
     stated(
-      `The key belongs to the node ${key.split('+', 1)[0]}.`,
-      `Compare it with a copy from someone you trust: ${key}`,
+      `The key belongs to the node ${shownKeyName(key)}.`,
+      `Compare it with a copy from someone you trust: ${shownKey(key)}`,
     ),
     ...(kind === 'event'
       ? [

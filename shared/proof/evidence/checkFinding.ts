@@ -31,7 +31,9 @@ export function checkFinding(evidence: Evidence, crypto: ProofCrypto): EvidenceC
           entry.type === (sealed ? 'finding.revealed' : 'finding.added') && entry.subject === id,
           'The entry is of something else.',
         );
-        requireThat(at === (sealed ?? proven).entry.at, 'The finding has another time than its entry.');
+        // It was written down before it was sealed. Its words say when, and the entry when it was there.
+        const isInTime = sealed ? String(at) <= sealed.entry.at : at === entry.at;
+        requireThat(isInTime, 'The finding has another time than its entry.');
       },
     ),
     ...checkOtherEntry('finding', 'finding', proven, evidence, crypto),
@@ -96,7 +98,7 @@ function checkedOnce(
 }
 
 const LOOSELY_SEEN =
-  'They are there if white space, the marks of lists and raised digits are left aside, or what browsers hide is not. Open the bytes, and look.';
+  'They are there if white space, the marks of lists, raised digits or the ends of numbers are left aside, or in what browsers do not show. Open the bytes, and look.';
 
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {
   const name = 'The quoted words are in the bytes.';

@@ -4,6 +4,7 @@ import { inQuotes } from '../../values/quotes.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { hexOf, utf8 } from '../crypto/bytes.ts';
 import { countLines, noteBody, ProofError, rawKeyOf, signatureState } from '../ledger/signedNote.ts';
+import { shownKey, shownKeyName } from '../words.ts';
 import {
   type EvidenceClaim,
   judge,
@@ -190,7 +191,7 @@ export function checkSeenBy(
   if (!found) return [signed];
   const { agreement, called, key, at, from } = found;
   // What the node calls the peer, no peer has signed.
-  const [name = ''] = key.split('+', 1);
+  const name = shownKeyName(key);
   const alias = called === name ? '' : ` The node calls it ${inQuotes(called)}.`;
   return [
     ...(from === ownKey
@@ -198,7 +199,7 @@ export function checkSeenBy(
       : [
           stated(
             'The peer was asked by this node.',
-            `The request is signed by another key, an earlier one of this node or one of another node: ${from}`,
+            `The request is signed by another key, an earlier one of this node or one of another node: ${shownKey(from)}`,
           ),
         ]),
     {
@@ -206,11 +207,11 @@ export function checkSeenBy(
       ...(from === ownKey
         ? {
             name: `${name} signed that it got ${SAW[agreement]} from the same address.`,
-            detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it.${alias} Compare its key: ${key}`,
+            detail: `Its Ed25519 signature is over the digest and this node’s request, which fixed this node’s result without telling it.${alias} Compare its key: ${shownKey(key)}`,
           }
         : {
             name: `${name} signed, as another key asked, that it got ${SAW[agreement]} from the same address.`,
-            detail: `Its Ed25519 signature is over the digest and that request, which fixed a result without telling it.${alias} Compare its key: ${key}`,
+            detail: `Its Ed25519 signature is over the digest and that request, which fixed a result without telling it.${alias} Compare its key: ${shownKey(key)}`,
           }),
     },
     stated(

@@ -14,6 +14,7 @@ import {
 } from '../ledger/signedNote.ts';
 import { type VerifiedTimestamp, verifyTimestamp } from '../ledger/timestamp.ts';
 import { rootFromLeaf } from '../ledger/tree.ts';
+import { shownKey, shownKeyName } from '../words.ts';
 import {
   canonicalOf,
   type Evidence,
@@ -98,10 +99,6 @@ function sizeIn(checkpoint: string): string {
   return checkpoint.split('\n', 2)[1] ?? '';
 }
 
-function nameOf(witness: string): string {
-  return witness.split('+', 1)[0] ?? '';
-}
-
 /**
  * What tells a witness from others: its key. Whoever has a key can sign under any name with it, and the name of a witness stays
  * when it gets another key.
@@ -111,7 +108,7 @@ function cosignerOf(witness: string): string {
 }
 
 function idleWitness(witness: string): EvidenceClaim {
-  const name = `The witness ${nameOf(witness)} cosigned the ledger.`;
+  const name = `The witness ${shownKeyName(witness)} cosigned the ledger.`;
   return { id: 'witness', name, state: 'fails', detail: 'No checkpoint in this file has a line of it.' };
 }
 
@@ -166,7 +163,7 @@ function checkCosignature(
   let at = 0;
   const judged = judge(
     'cosignature',
-    `The witness ${nameOf(first)} cosigned the ledger of ${entriesOf(size)}.`,
+    `The witness ${shownKeyName(first)} cosigned the ledger of ${entriesOf(size)}.`,
     '',
     () => {
       requireThat(cosignerOf(own) !== rawKeyOf(key), 'Its key is that of the node itself.');
@@ -179,8 +176,8 @@ function checkCosignature(
     },
   );
   if (judged.state !== 'holds') return judged;
-  const also = others.length > 0 ? ` It is the same witness as ${others.map(nameOf).join(', ')}.` : '';
-  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one.${also} Compare its key: ${first}`;
+  const also = others.length > 0 ? ` It is the same witness as ${others.map(shownKeyName).join(', ')}.` : '';
+  const detail = `It states that it did so at ${new Date(at).toISOString()}, after checking that this ledger continues the previous one.${also} Compare its key: ${shownKey(first)}`;
   return { ...judged, detail };
 }
 

@@ -20,6 +20,10 @@ export interface SeenPassage {
 
 /** In larger objects, no words are looked for. */
 export const MAX_SEEN_BYTES = 2_000_000;
+/** Nor are more words: a node takes 10,000 characters, and records them with the white space of its text. */
+const MAX_WORDS = 50_000;
+/** How much of what surrounds the words is compared. A node records less. */
+const MAX_CONTEXT = 1_000;
 
 /** Finds quoted words in bytes. `unreadable`: bytes of this type or size cannot be read as text here. */
 export function seePassage(
@@ -28,11 +32,11 @@ export function seePassage(
   passage: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
 ): SeenPassage | 'absent' | 'unreadable' {
   const kind = kindOf(bytes, mediaType);
-  if (kind === 'other' || bytes.length > MAX_SEEN_BYTES) return 'unreadable';
-  const isXml = /xml/i.test(mediaType) && !/html/i.test(mediaType);
+  if (kind === 'other' || bytes.length > MAX_SEEN_BYTES || passage.exact.length > MAX_WORDS)
+    return 'unreadable';
   const source = decode(bytes, mediaType);
   let loose: SeenPassage | undefined;
-  for (const { text, words, isLoose = false } of readings(source, isXml ? 'xml' : kind, passage.exact)) {
+  for (const { text, words, isLoose = false } of readings(source, kind, passage.exact)) {
     const seen = find(text, { ...passage, exact: words });
     if (seen?.isExact && !isLoose) return { text, ...seen };
     if (seen) loose ??= { text, ...seen, isExact: false };
@@ -40,17 +44,19 @@ export function seePassage(
   return loose ?? 'absent';
 }
 
-type Kind = 'markup' | 'table' | 'text' | 'other';
+type Kind = 'markup' | 'xml' | 'table' | 'text' | 'other';
 
 function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 1_024));
   // A server may say that a PDF is text.
   if (beginning.startsWith('%PDF')) return 'other';
-  if (/html|xml/i.test(mediaType)) return 'markup';
-  if (/csv|tab-separated/i.test(mediaType)) return 'table';
+  if (/html/i.test(mediaType)) return 'markup';
+  if (/xml/i.test(mediaType)) return 'xml';
+  if (/csv|(?:comma|tab)-separated/i.test(mediaType)) return 'table';
   if (/^text\/|json|yaml|javascript/i.test(mediaType)) return 'text';
   if (!/octet-stream|^$/i.test(mediaType) || beginning.includes('\0')) return 'other';
-  return /<(!doctype|html|head|body)\b/i.test(beginning) ? 'markup' : 'text';
+  if (/<(!doctype|html|head|body)\b/i.test(beginning)) return 'markup';
+  return /^\s*<\?xml\b/i.test(beginning) ? 'xml' : 'text';
 }
 
 /** A way in which a text and the quoted words are read. */
@@ -63,14 +69,14 @@ interface Reading {
 /** Stands before each item of a list that has no numbers. */
 const ITEM = '•';
 
-function* readings(source: string, kind: Kind | 'xml', words: string): Generator<Reading> {
+function* readings(source: string, kind: Kind, words: string): Generator<Reading> {
   if (kind === 'markup' || kind === 'xml') {
     // The node's text marks such items with the sign that is a minus before a number.
-    const marked = words.replace(/^\s*-\s+(?!\d)/gm, `\n${ITEM} `);
+    const marked = words.replace(/^[^\S\n]*-\s+(?!\d)/gm, `\n${ITEM} `);
     const shown = textOfMarkup(source, kind === 'xml' ? OF_XML : AS_SHOWN);
     yield { text: shown, words: marked };
     if (marked !== words) yield { text: shown, words };
-    const unmarked = words.replace(/^\s*(?:-|\d+\.|[a-z]{1,5}\.)\s+/gim, '');
+    const unmarked = words.replace(/^[^\S\n]*(?:-|\d+\.|[a-z]{1,5}\.)\s+/gim, '');
     for (const hidden of [HIDDEN, CODE]) {
       const text = textOfMarkup(source, { hidden, isApart: (name) => !INLINE.has(name), hasMarks: false });
       yield { text, words, isLoose: true };
@@ -79,6 +85,11 @@ function* readings(source: string, kind: Kind | 'xml', words: string): Generator
   }
   if (kind === 'table') for (const delimiter of ',;\t|') yield { text: cellsOf(source, delimiter), words };
   yield { text: source, words, isLoose: kind === 'markup' || kind === 'xml' };
+  // Tables are read in many ways. One that is read in another way here has the same cells.
+  if (kind === 'table') {
+    const [text, cells] = [source, words].map((each) => each.replace(/[",;|\t]/g, ' ')) as [string, string];
+    yield { text, words: cells, isLoose: true };
+  }
 }
 
 /** Returns the text of CSV (RFC 4180) with a tab between cells, as the node's text has it. */
@@ -101,13 +112,13 @@ interface MarkupReading {
   hidden: ReadonlySet<string>;
   /** Whether there is white space before and after an element. */
   isApart: (name: string) => boolean;
-  /** Whether the items of lists have the marks that a browser shows. */
+  /** Whether the items of lists have the marks that a browser shows, and 10² is not 102. */
   hasMarks: boolean;
 }
 
-/** What browsers begin on a new line or in a new cell, and raised or lowered digits, which are another number. */
+/** What browsers begin on a new line or in a new cell. */
 const APART = setOf(
-  'address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol optgroup option p pre search section sub summary sup table tbody td tfoot th thead tr ul',
+  'address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary table tbody td tfoot th thead tr ul',
 );
 const AS_SHOWN: MarkupReading = {
   hidden: setOf('script style template noscript iframe canvas datalist audio video title'),
@@ -136,6 +147,8 @@ class ListMarks {
   }
 }
 
+/** Raised and lowered text. */
+const SHIFTED = setOf('sub sup');
 /** Attributes that change the numbers of a list. */
 const NUMBERING = setOf('start reversed type value');
 
@@ -149,8 +162,13 @@ function textOfMarkup(source: string, { hidden, isApart, hasMarks }: MarkupReadi
   let depth = 0;
   const marks = new ListMarks();
   const numbering = new Set<string>();
+  /** Whether what follows is raised or lowered, or no longer is. Digits at that place are of two numbers. */
+  let isShifted = false;
   const put = (part: string) => {
-    if (depth === 0) text += part;
+    if (depth > 0 || part === '') return;
+    if (isShifted && hasMarks && /\d$/.test(text) && /^\d/.test(part)) text += ' ';
+    isShifted = false;
+    text += part;
   };
   const opened = () => {
     const mark = marks.begin(name, numbering);
@@ -165,6 +183,7 @@ function textOfMarkup(source: string, { hidden, isApart, hasMarks }: MarkupReadi
         name = source.slice(start, end).toLowerCase();
         numbering.clear();
         if (isApart(name)) put('\n');
+        isShifted ||= SHIFTED.has(name);
       },
       onopentagend() {
         if (depth === 0 && hidden.has(name)) closed = name;
@@ -178,6 +197,7 @@ function textOfMarkup(source: string, { hidden, isApart, hasMarks }: MarkupReadi
         if (depth === 0) closed = '';
         marks.end(closing);
         if (isApart(closing)) put('\n');
+        isShifted ||= SHIFTED.has(closing);
       },
       onattribname(start, end) {
         attribute = source.slice(start, end).toLowerCase();
@@ -242,6 +262,27 @@ function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
   return true;
 }
 
+const DIGIT = /\p{Nd}/u;
+
+/** Whether a number at the beginning or the end of the words goes on before or behind them, or has a minus there. */
+function cutsNumber(text: Spaceless, at: number, length: number): boolean {
+  const isDigit = (place: number) => DIGIT.test(text.characters[place] ?? '');
+  const isPoint = (place: number) => /[.,]/.test(text.characters[place] ?? '');
+  const end = at + length;
+  const isCutBefore =
+    isDigit(at) &&
+    at > 0 &&
+    !text.isAfterSpace(at) &&
+    (isDigit(at - 1) ||
+      (isPoint(at - 1) && !text.isAfterSpace(at - 1) && isDigit(at - 2)) ||
+      (text.characters[at - 1] === '-' && (at === 1 || text.isAfterSpace(at - 1))));
+  const isCutBehind =
+    isDigit(end - 1) &&
+    !text.isAfterSpace(end) &&
+    (isDigit(end) || (isPoint(end) && !text.isAfterSpace(end + 1) && isDigit(end + 1)));
+  return isCutBefore || isCutBehind;
+}
+
 /** Returns the range of words in a text; of several, one that is exact, and of these the one with the most of the context around it. */
 function find(
   source: string,
@@ -251,7 +292,8 @@ function find(
   const words = new Spaceless(exact);
   const { characters: all } = text;
   const { length } = words.characters;
-  const [before, after] = [prefix, suffix].map((part) => new Spaceless(part).characters) as [string, string];
+  const around = [prefix.slice(-MAX_CONTEXT), suffix.slice(0, MAX_CONTEXT)];
+  const [before, after] = around.map((part) => new Spaceless(part).characters) as [string, string];
   if (length === 0) return undefined;
   let best: { at: number; context: number; isExact: boolean } | undefined;
   for (
@@ -266,7 +308,8 @@ function find(
     for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
       context += 1;
     // A letter with a mark, such as one that strikes it through, is another one.
-    const isExact = !MARK.test(all[end] ?? '') && hasSameSpaces(text, at, words);
+    const isWhole = !MARK.test(all[end] ?? '') && !cutsNumber(text, at, length);
+    const isExact = isWhole && hasSameSpaces(text, at, words);
     const isBetter = !best || (isExact === best.isExact ? context > best.context : isExact);
     if (isBetter) best = { at, context, isExact };
   }
@@ -285,7 +328,7 @@ function decode(bytes: Uint8Array, mediaType: string): string {
         : undefined;
   const declared =
     /charset\s*=\s*["']?([^\s"';>]+)/i.exec(mediaType)?.[1] ??
-    (kindOf(bytes, mediaType) === 'markup' ? charsetInHtml(bytes) : undefined) ??
+    (['markup', 'xml'].includes(kindOf(bytes, mediaType)) ? charsetInHtml(bytes) : undefined) ??
     /^<\?xml[^>]+encoding\s*=\s*["']([^"']+)/i.exec(beginning)?.[1];
   for (const encoding of [mark, declared, 'utf-8']) {
     const text = encoding && tryDecode(bytes, encoding, encoding === 'utf-8' && !mark && !declared);

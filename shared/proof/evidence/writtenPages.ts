@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '2bb5e49007cf333aef627e306e90e5c1268de71a2bcef6f8c69476f7968c345c',
+    script: 'fca9bce4b9b083e089c7a19bb4de942b0674a9c8a7de5186d8dbaf6c8ef77567',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];

@@ -38,15 +38,9 @@ const COSIGNATURE_KEY = 4;
 /** The bytes before a raw Ed25519 key in SPKI (RFC 8410, section 4). */
 const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00);
 
-/**
- * The name of a key is a domain name, mostly with a path. Other signs than those of addresses could look like the words or the
- * key beside it, so no key with such a name proves anything here. C2SP signed-note allows all but white space and `+`.
- */
-const VERIFIER_KEY = /^([\w.~:/@%-]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/;
-
 /** @throws ProofError, RangeError */
 function parseKey(verifierKey: string, type: number, crypto: ProofCrypto): VerifierKey {
-  const [, name = '', id = '', encoded = ''] = VERIFIER_KEY.exec(verifierKey) ?? [];
+  const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(verifierKey) ?? [];
   const key = strictBase64(encoded);
   if (key.length !== 33 || key[0] !== type) throw new ProofError('The key is not an Ed25519 key.');
   const hash = crypto.digest('sha256', concat(utf8(`${name}\n`), key)).subarray(0, 4);

@@ -7,7 +7,8 @@ import { change, hasRow, selectValues } from '../engine/queries.ts';
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
  * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later
- * changes it. So a restored archive, which has all records before anything is withheld, covers the same.
+ * changes it. So a restored archive, which has all records before anything is withheld, covers the same; or more, if a set
+ * became known after something that has its files was handed in or drawn.
  */
 
 type Target = Pick<RecordedWithholding, 'sha256' | 'retrieval' | 'pack' | 'page'>;
@@ -186,8 +187,15 @@ export function cover(database: WriteDatabase, row: Target & { ledger_entry: num
   coverTarget[kind](database, { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] });
 }
 
-/** The condition that a withholding `w` names the object `held` itself, or a file with it as a part, or a part of it. */
-const isNamedSql = `(${TARGETS.map((kind) => `held.sha256 IN (${joinedSql(NAMED[kind](`w.${kind}`))})`).join(' OR ')})`;
+/**
+ * The condition that a withholding `w` names the object `held` itself, or a file with it as a part, or a part of it. It begins
+ * with the object: a pack can have thousands of files.
+ */
+const isNamedSql = `EXISTS (SELECT 1 FROM (${joinedSql('SELECT held.sha256')}) AS own WHERE own.sha256 = w.sha256
+  OR EXISTS (SELECT 1 FROM pack_files f CROSS JOIN packs p ON p.ledger_entry = f.pack
+    WHERE f.sha256 = own.sha256 AND p.id = w.pack)
+  OR EXISTS (SELECT 1 FROM retrievals r WHERE r.sha256 = own.sha256 AND r.id = w.retrieval)
+  OR EXISTS (SELECT 1 FROM retrievals r WHERE r.part_of = w.page AND r.status IS NULL AND r.sha256 = own.sha256))`;
 /** The same, and that it was not recorded with a page that was drawn with a login. */
 const isForItselfSql = `w.ledger_entry = held.withholding AND ${isNamedSql} AND NOT ${isOfDrawnWithLoginSql}`;
 
@@ -276,7 +284,7 @@ export function coverJoined(database: WriteDatabase, pairs: string): void {
 }
 
 const coverConnected = change<[{ pairs: string }]>(`
-  WITH RECURSIVE pairs (sha256, part) AS (SELECT value ->> 0, value ->> 1 FROM json_each($pairs)),
+  WITH RECURSIVE pairs (sha256) AS (SELECT DISTINCT value ->> 0 FROM json_each($pairs)),
     covered (sha256, withholding) AS (
       SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN joined_files j ON j.sha256 = p.sha256
       CROSS JOIN withheld_objects o ON o.sha256 IN (j.sha256, j.part)
