@@ -96,7 +96,7 @@ describe('strongroom verify (contract, section 6)', () => {
         `unknown  "x.html: pack pk_1, key K; 16 claims hold"${words}`,
         `unknown  "x.html\u2002intact"${words}`,
         `unknown  "x\\""${words}`,
-        `unknown  "x\u3164y"${words}`,
+        `unknown  "x\\u{3164}y"${words}`,
         `unknown  "x\ufe55y"${words}`,
         `unknown  süd-2_(a)+b@c.txt${words}`,
         `unknown  日本.csv${words}`,
