@@ -23,6 +23,11 @@ function alike(text: string): string {
   return text.replace(/./g, (character) => `(?:[${character}]|${FOREIGN})`);
 }
 
+/** A pattern for a word and whatever looks like it. Without a letter of this language, it is a word of another one. */
+function word(text: string): string {
+  return `(?=.{0,${text.length - 1}}[a-z])${alike(text)}`;
+}
+
 // The marks before an ending belong to it, so that many of them can be read in one way only.
 const OF_EVIDENCE = `${MARK}*[\\s._-]*${alike('.evidence')}(?:${MARK}*${alike('.htm')}${alike('l')}?)?${MARK}*$`;
 // The point is no other sign, so that a long name can be read in one way only.
@@ -39,9 +44,24 @@ const ENDINGS = [
   ['wacz', 'wacz'],
 ] as const;
 const EVIDENCE = new RegExp(`[.]evidence${MARK}*[.]html?${MARK}*$`, 'u');
-/** Matches each ending in a group of its own, also of a copy. Of a word of another language, no letter is that of an ending. */
+/** Matches each ending in a group of its own, also of a copy. */
 const ENDING = new RegExp(
-  `(?:^|[.])(?:${ENDINGS.map(([, text]) => `((?=.{0,${text.length - 1}}[a-z])${alike(text)})`).join('|')})${MARK}*$`,
+  `(?:^|[.])(?:${ENDINGS.map(([, text]) => `(${word(text)})`).join('|')})${MARK}*$`,
+  'u',
+);
+
+/** A pattern for the name of a file, its ending, and the copies of both. */
+function fileNamed(name: string, ending: string): string {
+  return `^${name}${MARK}*[\\s._-]*${alike(ending)}${MARK}*$`;
+}
+
+/** What a node writes with endings that other software uses too. The page Ledger saves a checkpoint with node and size. */
+const OWN_FILE = new RegExp(
+  [
+    fileNamed(word('dump'), '.jsonl'),
+    fileNamed(word('log'), '.checkpoint'),
+    fileNamed(`.*${word('strongroom')}-\\d+`, '.checkpoint'),
+  ].join('|'),
   'u',
 );
 
@@ -83,11 +103,8 @@ const PACK_EVIDENCE = hexForm('pk_', OF_EVIDENCE);
 const FINDING_EVIDENCE = hexForm('fi_', OF_EVIDENCE);
 const PACK = hexForm('pk_', OF_BAG);
 const CASE = hexForm('ca_', OF_BAG, 'strongroom-case-');
-/** All exported archives have one name. As of an event, no name without a letter of this language is one. */
-const ARCHIVE = new RegExp(
-  `^(?=.{0,${ARCHIVE_BAG.folder.length - 1}}[a-z])${alike(ARCHIVE_BAG.folder)}(?![\\p{L}\\p{N}])${OF_BAG}`,
-  'u',
-);
+/** All exported archives have one name. */
+const ARCHIVE = new RegExp(`^${word(ARCHIVE_BAG.folder)}(?![\\p{L}\\p{N}])${OF_BAG}`, 'u');
 
 /** Returns what a name says by a form; what only looks like it is called so, and is never what an id is. */
 function saidBy(form: Form, shown: string, what = ''): string | undefined {
@@ -152,15 +169,14 @@ export function isArchiveName(name: string): boolean {
 }
 
 /**
- * Whether other software gives such names too: the lines of a data set (`.jsonl`), the list of a saved model (`checkpoint`), any
- * ZIP. If a list names such a file, and it is none of ours, it is what somebody listed.
+ * Whether other software gives such names too: the lines of a data set or a log (`.jsonl`), a saved model (`checkpoint`), any ZIP. If
+ * a list names such a file, and it is none of ours, it is what somebody listed.
  */
 export function isCommonName(name: string): boolean {
-  const shown = asShown(name);
   if (bagKindIn(name) !== undefined) return false;
-  return (
-    shown === 'checkpoint' || shown.endsWith('.zip') || (shown.endsWith('.jsonl') && !shown.includes('dump'))
-  );
+  const format = formatIn(name);
+  if (format === undefined) return true;
+  return (format === 'dump' || format === 'checkpoint') && !OWN_FILE.test(asShown(name));
 }
 
 /** Whether a file is a pack file by its name. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bagKindIn, caseIn, formatIn, packIn, subjectIn } from '../../shared/proof/names.ts';
+import { bagKindIn, caseIn, formatIn, isCommonName, packIn, subjectIn } from '../../shared/proof/names.ts';
 
 const CYRILLIC_THREE = '\u0417';
 const CYRILLIC_O = '\u043e';
@@ -43,11 +43,60 @@ test.each([
   expect(formatIn(name)).toBe(format);
 });
 
+test.each([
+  'data.jsonl',
+  'app.jsonl.1',
+  'train.jsonl - Copy',
+  'enwiki-dump.jsonl',
+  'dumps.jsonl',
+  'dump-2024.jsonl',
+  '\u0431\u0430\u0437\u0430.jsonl',
+  'data.js\u043enl',
+  'checkpoint',
+  'model/checkpoint-1',
+  'checkpoint.1',
+  'checkpoint 2',
+  'checkpoint (1)',
+  'model.checkpoint',
+  'catalog.checkpoint',
+  'strongroom-notes.checkpoint',
+  'data.zip',
+])('other software may name a file %s', (name) => {
+  expect(isCommonName(name)).toBe(true);
+});
+
+test.each([
+  'in/dump.jsonl',
+  'dump (1).jsonl',
+  'dump - Copy.jsonl',
+  'Copy of dump.jsonl',
+  'dump.jsonl.1',
+  'dump.jsonl (1)',
+  'd\u0443mp.jsonl',
+  'dump.js\u043enl',
+  'log.checkpoint',
+  'log (2).checkpoint',
+  'log.checkpoint - Copy',
+  'l\u043eg.checkpoint',
+  'log.che\u0441kpoint',
+  'node-0123456789.local-strongroom-42.checkpoint',
+  'node-0123456789.local-str\u043engroom-42 (1).checkpoint',
+  `pk_${'0'.repeat(20)}`,
+  'strongroom-archive.zip',
+  'event-1.evidence.html',
+  'x.tlog-proof.1',
+  'x.tsr',
+  'x.wacz',
+])('only a node writes a file %s', (name) => {
+  expect(isCommonName(name)).toBe(false);
+});
+
 /** The processor time that it takes to judge a name, in microseconds: the least of some tries, each of so many times. */
 function timeOf(name: string, times: number): number {
   const tries = Array.from({ length: 3 }, () => {
     const begun = process.cpuUsage();
-    for (let time = 0; time < times; time += 1) for (const said of [formatIn, bagKindIn]) said(name);
+    for (let time = 0; time < times; time += 1)
+      for (const said of [formatIn, bagKindIn, isCommonName]) said(name);
     return process.cpuUsage(begun).user / times;
   });
   return Math.min(...tries);
@@ -65,18 +114,20 @@ test.each([
   '.zip',
   `${CYRILLIC_THREE} (1)`,
 ])('a name of 100,000 signs takes no more than its length: %s', (part) => {
-  for (const before of [
-    'event-',
-    'event-1',
-    'event-1.evidence',
-    'pk_',
-    `pk_${'0'.repeat(20)}`,
-    'ca_',
-    'strongroom-archive',
-    'x.checkpoint',
-    '',
+  for (const [before = '', after = ''] of [
+    ['event-'],
+    ['event-1'],
+    ['event-1.evidence'],
+    ['pk_'],
+    [`pk_${'0'.repeat(20)}`],
+    ['ca_'],
+    ['strongroom-archive'],
+    ['x.checkpoint'],
+    ['dump', '.jsonl'],
+    ['strongroom-1', '.checkpoint'],
+    [],
   ]) {
-    const named = (length: number) => `${before}${part.repeat(length / part.length)}!`;
+    const named = (length: number) => `${before}${part.repeat(length / part.length)}!${after}`;
     const [short, long] = [timeOf(named(1_000), 20), timeOf(named(100_000), 1)];
     // A hundred times the length would take ten thousand times as long where each sign is compared with each other.
     expect(long / Math.max(short, 10), before).toBeLessThan(1_500);

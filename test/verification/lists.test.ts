@@ -212,10 +212,12 @@ const PLAIN_ZIP = buildZip([{ name: 'a.txt', data: Buffer.from('a') }]);
 
 test.each([
   ['log.checkpoint', 'garbage'],
-  ['checkpoint (1)', 'garbage'],
+  ['log.checkpoint - Copy', 'garbage'],
   ['log.che\u0441kpoint', 'garbage'],
+  ['node-0123456789.local-strongroom-42.checkpoint', 'garbage'],
   ['dump.jsonl', 'garbage'],
   ['dump.jsonl', '{}\n'],
+  ['dump.jsonl.1', 'garbage'],
   [`pk_${ID}.zip`, 'garbage'],
   [`pk_${ID}.zip`, PLAIN_ZIP],
   [`pk_${ID}`, 'garbage'],
@@ -235,7 +237,15 @@ test.each([
 
 test.each([
   ['data.jsonl', '{"level":1}\n{"level":2}\n'],
+  ['app.jsonl.1', '{"level":1}\n'],
+  ['train.jsonl - Copy', '{"level":1}\n'],
+  ['enwiki-dump.jsonl', '{"id":1}\n'],
   ['model/checkpoint', 'model_checkpoint_path: "model.ckpt-1"\n'],
+  ['checkpoint-1', 'weights'],
+  ['checkpoint.1', 'weights'],
+  ['checkpoint 2', 'weights'],
+  ['checkpoint (1)', 'weights'],
+  ['model.checkpoint', 'weights'],
   ['data.zip', 'encrypted'],
 ])('%s of a data set is what a list says, but proves nothing to who names a key', async (name, content) => {
   await write({ [`in/${name}`]: content, 'in/SHA256SUMS': lines({ [name]: content }).join('') });
