@@ -124,7 +124,7 @@ function subjectOf(shown: string): string | undefined {
 
 /** The last part of a path, without what only changes how it is written: width and case of letters, marks, hidden characters. */
 function asShown(name: string): string {
-  const base = name.replace(/[/\\]+$/, '').replace(/^.*[/\\]/su, '');
+  const base = name.replace(/(?<![/\\])[/\\]+$/, '').replace(/^.*[/\\]/su, '');
   return base
     .normalize('NFKD')
     .replace(/[\p{M}\p{DI}\p{Cf}]/gu, '')

@@ -112,6 +112,8 @@ test.each([
   '-',
   '.evidence',
   '.zip',
+  '/',
+  '\\',
   `${CYRILLIC_THREE} (1)`,
 ])('a name of 100,000 signs takes no more than its length: %s', (part) => {
   for (const [before = '', after = ''] of [
