@@ -25,6 +25,7 @@ import {
   leavesBag,
   PAYLOAD_FOLDER,
   RECORD_FILE,
+  SEAL_FILE,
 } from '../archive/packs/bag/tagFiles.ts';
 import { type CheckedRecord, checkRecord, omitsFiles, packIdOf } from '../archive/packs/checkRecord.ts';
 import { parseSet, SetIndex } from '../archive/sets/setIndex.ts';
@@ -101,8 +102,8 @@ function pathOf({ path }: BagSource, name: string): string {
 }
 
 /**
- * Reports the tag files of what is no bag, since nothing says how to read them, and that its declaration is missing. A pack without
- * its bag has none: only the record, and the list of a set, which the record covers.
+ * Reports the tag files of what is no bag, since nothing says how to read them. If one is of a bag, its declaration is missing. A
+ * pack without its bag has none: only the record, and the list of a set, which the record covers.
  */
 function* undeclared(source: BagSource, digests: ReadonlyMap<string, Digests>): Generator<Named> {
   const isTagFile = (name: string) => !name.startsWith(PAYLOAD_FOLDER) && name !== RECORD_FILE;
@@ -111,7 +112,7 @@ function* undeclared(source: BagSource, digests: ReadonlyMap<string, Digests>): 
     const rest = { sha256: digests.get(name)?.get('sha256') ?? null, detail: UNDECLARED };
     yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
   }
-  if (tagFiles.length > 0)
+  if (tagFiles.some((name) => OF_BAGS.has(name) || manifestKind(name) !== undefined))
     yield {
       name: DECLARATION_FILE,
       found: finding(pathOf(source, DECLARATION_FILE), 'missing', { detail: LACKING_DECLARATION }),
@@ -119,7 +120,9 @@ function* undeclared(source: BagSource, digests: ReadonlyMap<string, Digests>): 
 }
 
 const UNDECLARED = `without ${DECLARATION_FILE}, it says nothing`;
-const LACKING_DECLARATION = 'a pack without its bag has no file beside its record and its data';
+const LACKING_DECLARATION = 'there are other tag files of its bag';
+/** The tag files that only bags have, beside manifests. */
+const OF_BAGS: ReadonlySet<string> = new Set([INFO_FILE, CRATE_FILE, SEAL_FILE]);
 
 /** What was removed together with its lines in the manifests is named by nothing else. */
 function* lacking(source: BagSource): Generator<Named> {

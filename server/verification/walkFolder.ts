@@ -1,6 +1,7 @@
-import { lstatSync, type Stats } from 'node:fs';
+import { lstatSync, readFileSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { isCheckpointNote } from '../../shared/proof/ledger/signedNote.ts';
 import { bagKindIn, formatIn, lackingIn, type NamedFormat, nameOneBag } from '../../shared/proof/names.ts';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/tagFiles.ts';
@@ -38,15 +39,19 @@ export async function* walkFolder(
   // Joining paths for each file takes as long as reading a small one.
   const prefix = join(folder, 'x').slice(0, -1);
   const absolutePrefix = resolve(folder, 'x').slice(0, -1);
-  const has = (name: string, isWanted: (stats: Stats) => boolean) => {
-    const stats = statsAt(prefix + name);
-    return stats !== undefined && isWanted(stats);
+  const statsOf = (name: string) => {
+    const [entry = ''] = name.split('/');
+    return names.includes(entry) ? statsAt(prefix + name) : undefined;
   };
   const holding: FolderEntries = {
     name: basename(absolute),
     names,
-    hasFile: (name) => has(name, (stats) => stats.isFile()),
-    hasFolder: (name) => has(name, (stats) => stats.isDirectory()),
+    hasFile: (name) => statsOf(name)?.isFile() === true,
+    hasFolder: (name) => statsOf(name)?.isDirectory() === true,
+    isCheckpoint: (name) => {
+      const stats = statsOf(name);
+      return stats?.isFile() === true && stats.size <= MAX_CHECKPOINT_BYTES && holdsCheckpoint(prefix + name);
+    },
   };
   if (isBag(holding) && stopAt(absolute)) {
     yield [{ kind: 'bag', path: folder, absolute }];
@@ -78,29 +83,43 @@ interface FolderEntries {
   names: readonly string[];
   hasFile: (name: string) => boolean;
   hasFolder: (name: string) => boolean;
+  isCheckpoint: (name: string) => boolean;
 }
 
 /** Returns whether a folder is a bag, or a pack without a bag: `pack.json` with `data/`, or in a folder with the name of a pack. */
-function isBag({ name, names, hasFile, hasFolder }: FolderEntries): boolean {
-  if (names.includes(DECLARATION_FILE) && hasFile(DECLARATION_FILE)) return true;
-  const hasRecord = names.includes(RECORD_FILE) && hasFile(RECORD_FILE);
-  return hasRecord && (bagKindIn(name) === 'pack' || hasFolder('data'));
+function isBag({ name, hasFile, hasFolder }: FolderEntries): boolean {
+  if (hasFile(DECLARATION_FILE)) return true;
+  return hasFile(RECORD_FILE) && (bagKindIn(name) === 'pack' || hasFolder('data'));
 }
 
 /** Returns what a folder that is no bag lacks to be the pack, case or archive that its name says, or the copy that it holds. */
-function lackingInFolder({ name, names, hasFile, hasFolder }: FolderEntries): string[] {
-  const [only = '', ...others] = names;
-  // A ZIP is often extracted into a folder of its own name.
-  const holdsIt = others.length === 0 && nameOneBag(name, only) && (/\.zip$/i.test(only) || hasFolder(only));
-  const lacking = holdsIt ? [] : lackingIn({ has: hasFile }, [name]);
-  const isCopy = hasFile(COPY_CHECKPOINT) && COPY_FOLDERS.some(hasFolder);
-  return isCopy && !names.includes(COPY_FILE) ? [...lacking, COPY_FILE] : lacking;
+function lackingInFolder({ name, names, hasFile, hasFolder, isCheckpoint }: FolderEntries): string[] {
+  const needed = lackingIn({ has: hasFile }, [name]);
+  // A ZIP is often extracted into a folder of its own name. What else is there has lines of its own.
+  const isIt = (entry: string) =>
+    nameOneBag(name, entry) && (hasFolder(entry) || (/\.zip$/i.test(entry) && hasFile(entry)));
+  const lacking = needed.length > 0 && names.some(isIt) ? [] : needed;
+  // A saved model may have such names, too.
+  const isCopy = !names.includes(COPY_FILE) && COPY_FOLDERS.some(hasFolder) && isCheckpoint(COPY_CHECKPOINT);
+  return isCopy ? [...lacking, COPY_FILE] : lacking;
 }
 
 /** The file by which a copy is recognised, and others that it has. */
 const COPY_FILE = 'strongroom.json';
 const COPY_CHECKPOINT = 'checkpoint';
 const COPY_FOLDERS = ['archive', 'records', 'state'];
+/** Much more than a checkpoint with its cosignatures has. */
+const MAX_CHECKPOINT_BYTES = 65_536;
+
+/** One that cannot be read is none; the walk reports it. */
+function holdsCheckpoint(path: string): boolean {
+  try {
+    return isCheckpointNote(readFileSync(path, 'utf8'));
+  } catch (error) {
+    requireCode(error);
+    return false;
+  }
+}
 
 /** Returns undefined for what cannot be read; the walk reports it. */
 function statsAt(path: string): Stats | undefined {

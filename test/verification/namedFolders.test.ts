@@ -9,7 +9,7 @@ import { buildZip } from '../support/archive/zipBuilder.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { testFolder } from './testFolder.ts';
+import { lines, testFolder } from './testFolder.ts';
 
 /*
  * A folder or a ZIP that is named as a pack, a case or an exported archive is one, or it lacks something: whoever removes the tag
@@ -82,13 +82,22 @@ test('an extracted bag is verified as what its folder says, also in a folder of 
   await extract(at('x.zip'), at(folder));
   const states = async () => new Set(Object.values(await verdicts([folder])));
   expect(await states()).toEqual(new Set(['intact']));
-  // Another pack than the outer name says, and a file beside the pack.
+  // Another pack than the outer name says.
   const other = `pk_${'0'.repeat(20)}`;
   await rename(at(folder), at(other));
   expect(await missingIn(other)).toEqual(['pack.json']);
   await rename(at(other), at(folder));
-  for (const [file, text] of Object.entries(OBJECT)) await writeFile(at(`${folder}/${file}`), text);
+  // What is beside the pack has lines of its own.
+  await write({ [`${folder}/${folder}.zip`]: VALID_PACK_FILE, [`${folder}/.DS_Store`]: 'x' });
+  const { [`${folder}/.DS_Store`]: stray, ...others } = await verdicts([folder]);
+  expect([stray, ...new Set(Object.values(others))]).toEqual(['unknown', 'intact']);
+  // A folder and a link of the name that hold no pack.
+  await rm(at(`${folder}/${folder}.zip`));
+  await rm(at(`${folder}/${ROOT}`), { recursive: true });
+  await symlink(at('x.zip'), at(`${folder}/${folder}.zip`));
   expect(await missingIn(folder)).toEqual(['pack.json']);
+  await mkdir(at(`${folder}/${ROOT}`));
+  expect(await missingIn(folder)).toEqual([`${ROOT}pack.json`]);
 });
 
 test('a pack without its bag and without its files lacks them', async () => {
@@ -122,6 +131,11 @@ test('a pack without its bag has no other tag file, and each has a line', async 
     });
     await rm(at(ROOT + name));
   }
+  // What is of no bag makes it no bag.
+  await write({ [`${ROOT}.DS_Store`]: 'x' });
+  expect(await missingIn(folder)).toEqual([]);
+  expect(await verdicts([folder])).toMatchObject({ [`${ROOT}.DS_Store`]: 'unknown' });
+  await rm(at(`${ROOT}.DS_Store`));
   for (const name of all) await write({ [ROOT + name]: 'Another story.\n' });
   const found = await verdicts([folder]);
   expect(Object.keys(found).filter((path) => found[path] === 'unknown')).toEqual(
@@ -191,9 +205,22 @@ test('an archive is verified as one by the name of its ZIP', async () => {
 });
 
 test('a copy lacks the file by which it is recognised', async () => {
-  await write({ 'copy/checkpoint': 'x', [`copy/archive/${sha256Of('a')}`]: 'a', 'other/checkpoint': 'x' });
+  const node = await openTestNode();
+  const checkpoint = await (await node.fetch('/api/ledger/checkpoint')).text();
+  const object = { [`copy/archive/${sha256Of('a')}`]: 'a' };
+  await write({ 'copy/checkpoint': checkpoint, ...object, 'other/checkpoint': checkpoint });
   expect(await missingIn('copy')).toEqual(['strongroom.json']);
   expect(await missingIn('other')).toEqual([]);
+  await write({ 'copy/strongroom.json': '{}' });
+  expect(await missingIn('copy')).toEqual([]);
+});
+
+test.each(['archive', 'records', 'state'])('a saved model with a folder %s is no copy', async (name) => {
+  const model = 'model_checkpoint_path: "model.ckpt-1"\n';
+  await write({ 'model/checkpoint': model, [`model/${name}/1`]: 'weights' });
+  await write({ 'model/SHA256SUMS': lines({ checkpoint: model, [`${name}/1`]: 'weights' }).join('') });
+  const found = await verdicts(['model']);
+  expect(Object.values(found)).toEqual(['intact', 'intact']);
 });
 
 test('a folder in which nothing is found does not count as intact beside others', async () => {
