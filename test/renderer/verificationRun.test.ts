@@ -98,12 +98,20 @@ test('a list does not make a file what its name says', async () => {
   const digest = 'a'.repeat(64);
   const claimed = [
     'log.checkpoint',
+    'log.che\u0441kpoint',
     'x.tlog-proof',
+    'x.tlog-proof.1',
     'mine.evidence (1).html',
+    'event-1.evidence.html.1',
     `pk_${'0'.repeat(20)}.zip`,
+    `pk_${'0'.repeat(20)}.zip.1`,
+    `pk_${'0'.repeat(20)}`,
+    'strongroom-archive',
     'strongroom-archive.zip',
+    'strongroom-archive.zip (1)',
   ];
-  const names = [...claimed, 'a.html', 'a.zip'];
+  const plain = ['a.html', 'a.zip', 'a.txt', 'checkpoint-1', 'model.checkpoint'];
+  const names = [...claimed, ...plain];
   const list = new File([names.map((name) => `${digest}  ${name}\n`).join('')], 'SHA256SUMS');
   // No worker finds anything in these files.
   vi.spyOn(pool, 'verifyBag').mockResolvedValue(null);
@@ -120,8 +128,7 @@ test('a list does not make a file what its name says', async () => {
   const verdicts = Object.fromEntries((shown.results ?? []).map(({ path, verdict }) => [path, verdict]));
   expect(verdicts).toEqual({
     ...Object.fromEntries(claimed.map((name) => [name, 'unproven'])),
-    'a.html': 'intact',
-    'a.zip': 'intact',
+    ...Object.fromEntries(plain.map((name) => [name, 'intact'])),
   });
 });
 

@@ -104,20 +104,18 @@ export class VerificationRun {
 
   async add(files: readonly PathFile[]): Promise<void> {
     this.#started ||= performance.now();
-    const plain: (PathFile & { proof: FileProof | null })[] = [];
+    const plain: PathFile[] = [];
     for (const dropped of files) {
       if (this.#isClosed) return;
-      if (!mayBeSpecial(dropped)) plain.push({ ...dropped, proof: null });
-      else if (!(await this.#recogniseIfReadable(dropped)))
-        plain.push({ ...dropped, proof: unprovenByName(dropped.path) });
+      if (!mayBeSpecial(dropped) || !(await this.#recogniseIfReadable(dropped))) plain.push(dropped);
     }
     if (this.#isClosed) return;
     this.#index = new ListIndex(this.#state.lists);
     const pool = this.prepare();
     this.#forgetUnread(new Set(plain.map(({ path }) => path)));
-    const work = plain.map(({ proof, ...dropped }) => ({
+    const work = plain.map((dropped) => ({
       ...dropped,
-      result: Object.assign(this.#newResult(dropped.path, dropped.file.size), { proof }),
+      result: this.#newResult(dropped.path, dropped.file.size),
     }));
     this.#queued += work.length;
     this.#judgeAll();
@@ -153,6 +151,8 @@ export class VerificationRun {
     this.#bytes += files.reduce((sum, { size }) => sum + size, 0) - read;
     for (const [index, { result }] of batch.entries()) {
       const { sha256, error } = outcomes[index] ?? { sha256: null, error: 'The file could not be read.' };
+      // Here and not when it is added: with many files, judging all names at once would hold up the page.
+      result.proof = unprovenByName(result.path);
       this.#finish(result, sha256, error);
     }
   }
@@ -371,10 +371,9 @@ function mayBeSpecial({ path }: PathFile): boolean {
 
 /** A list does not make a file what its name says. Says so of one that was not verified as that; null for any other file. */
 function unprovenByName(path: string): FileProof | null {
-  if (isCommonName(path)) return null;
   const kind = bagKindIn(path);
   const what = kind === undefined ? NAMED_FORMATS.get(formatIn(path)) : bagWords(kind);
-  if (what === undefined) return null;
+  if (what === undefined || isCommonName(path)) return null;
   const words = `Its name is that of ${what}, and this page could not verify it as that. “strongroom verify” may say more.`;
   return { verdict: 'unknown', words };
 }
