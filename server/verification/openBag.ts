@@ -40,6 +40,10 @@ const MAX_ARCHIVE_ENTRIES = 20_000_000;
 /** Matches a bag's declaration at the top level or in one folder. */
 const BAG_ROOT = new RegExp(`^((?:[^/]+/)?)${DECLARATION_FILE.replace('.', '\\.')}$`);
 
+/** Matches the record of a pack and the manifest of a bag at the top level or in one folder. */
+const OF_PACK_OR_BAG = /^(?:[^/]+\/)?(?:pack\.json|manifest-[a-z0-9-]+\.txt)$/;
+const UNDECLARED = `The ZIP holds files of a pack or a bag, but no ${DECLARATION_FILE}. Extract it and verify the folder.`;
+
 export type ZippedBag = BagSource & Pick<OpenZip, 'close'>;
 
 /** Opens a bag in a folder. Symbolic links are not followed: those that are listed count as missing, and others are named. */
@@ -106,7 +110,7 @@ const MAX_BESIDE = 100;
  * Opens a bag in a ZIP that is not a pack file, such as an exported archive. Entries beside the bag, as the Finder adds them in
  * `__MACOSX/`, are named. The caller closes it.
  *
- * @returns undefined if the ZIP holds no bag; a sentence if it holds several
+ * @returns undefined if the ZIP holds no bag; a sentence if it holds several, or files of one without its declaration
  * @throws Problem if the ZIP is malformed
  */
 export async function openZippedBag(
@@ -121,7 +125,8 @@ export async function openZippedBag(
   const [root] = roots;
   if (root === undefined || roots.size > 1) {
     await zip.close();
-    return root === undefined ? undefined : 'The ZIP holds several bags. Extract it and verify the folders.';
+    if (root !== undefined) return 'The ZIP holds several bags. Extract it and verify the folders.';
+    return members.some(({ name }) => OF_PACK_OR_BAG.test(name)) ? UNDECLARED : undefined;
   }
   const files = new Map<string, ZipMember>();
   const oddEntries = new Map<string, { state: Finding['state']; detail: string }>();

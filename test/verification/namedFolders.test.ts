@@ -16,7 +16,7 @@ import { lines, testFolder } from './testFolder.ts';
  * files of a bag, or empties it, must not be left with a plain folder in which nothing is wrong.
  */
 
-const { at, write, verdicts } = testFolder();
+const { at, write, verdicts, findings } = testFolder();
 
 const CASE = `ca_${'0'.repeat(20)}`;
 const OBJECT = { [sha256Of('an object')]: 'an object' };
@@ -141,6 +141,18 @@ test('a pack without its bag has no other tag file, and each has a line', async 
   expect(Object.keys(found).filter((path) => found[path] === 'unknown')).toEqual(
     all.map((name) => ROOT + name).sort(),
   );
+});
+
+test.each([
+  ['bagit.txt', /^The ZIP holds files of a pack or a bag, but no bagit\.txt\./],
+  // Nor in a pack without its bag is there any other file.
+  [/(?:bagit|bag-info|manifest-sha256)\.txt$|crate-metadata\.json$/, /but no bagit\.txt/, '.DS_Store'],
+  [/(?:bagit\.txt|\.json)$/, /but no bagit\.txt/],
+])('a ZIP with a pack but for %s is unknown, and why is said', async (removed, said, added = '') => {
+  const entries = entriesOf(Buffer.from(VALID_PACK_FILE)).filter(({ name }) => name.search(removed) < 0);
+  const stray = added === '' ? [] : [{ name: ROOT + added, data: Buffer.from('x') }];
+  await write({ 'x.zip': buildZip([...entries, ...stray]) });
+  expect(await findings('x.zip')).toMatchObject([{ state: 'unknown', detail: expect.stringMatching(said) }]);
 });
 
 test('an exported archive whose tag files and objects were exchanged is not one', async () => {
