@@ -19,7 +19,7 @@ import type { KnownPage } from './evidence/evidencePage.ts';
 import { MAX_EVIDENCE_BYTES } from './evidence/verifyEvidence.ts';
 import { provenEvidence, provenTimestamp } from './fileVerdicts.ts';
 import { parseTlogProof, provenTlogProof } from './ledger/tlogProof.ts';
-import { bagKindIn, caseIn, formatIn, isPackZip } from './names.ts';
+import { bagKindIn, caseIn, formatIn, isCommonName, isPackZip } from './names.ts';
 import { namedKeyClaims, type ProvenFile, provenFile } from './provenFile.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 
@@ -221,10 +221,7 @@ function caseClaims(about: About | undefined, names: readonly string[]): Claim<'
  * anything. Undefined for any other file.
  */
 export function unprovenInPack(name: string): string | undefined {
-  const format = formatIn(name);
-  // Many packs have other files with the ending of dumps.
-  const isProof = (format !== undefined && format !== 'dump') || isPackZip(name);
-  return isProof ? `a file of the pack; ${UNVERIFIED}` : undefined;
+  return isNamedProof(name) ? `a file of the pack; ${UNVERIFIED}` : undefined;
 }
 
 /**
@@ -232,7 +229,12 @@ export function unprovenInPack(name: string): string | undefined {
  * prove something by itself. Undefined for any other file.
  */
 export function unprovenInBag(name: string): string | undefined {
-  return formatIn(name) && `only compared with the manifests; ${UNVERIFIED}`;
+  return isNamedProof(name) ? `only compared with the manifests; ${UNVERIFIED}` : undefined;
+}
+
+/** Whether a name says that a file would prove something by itself, and no other software gives such names. */
+function isNamedProof(name: string): boolean {
+  return isPackZip(name) || (formatIn(name) !== undefined && !isCommonName(name));
 }
 
 const UNVERIFIED = 'what it says of itself was not verified: verify it alone';

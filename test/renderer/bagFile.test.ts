@@ -301,21 +301,24 @@ describe('the page says of the bag of a case what the command says', () => {
   });
 });
 
-test('a pack of a forged evidence file says that this was not verified', async () => {
+test('a pack of a forged evidence file and a forged dump says that these were not verified', async () => {
   const node = await openTestNode({ rendererFolder });
   const forged = names.otherEvidence.replace('Second', 'Forged');
-  const { id } = await uploadNewPack(node, { title: 'Pack' }, { 'pack.evidence.html': forged, 'a.txt': 'a' });
+  const unverified = { 'dump.jsonl': '{}', 'pack.evidence.html': forged };
+  const others = { 'a.txt': 'a', 'data.jsonl': '{}', checkpoint: 'weights' };
+  const { id } = await uploadNewPack(node, { title: 'Pack' }, { ...unverified, ...others });
   const pack = entriesOf(Buffer.from(await (await node.fetch(`/api/packs/${id}/file`)).arrayBuffer()));
   const words = 'what it says of itself was not verified';
   const { code, stdout } = await commandOn(pack);
   expect(code).toBe(0);
   expect(stdout.split('\n').filter((line) => line.includes(words))).toEqual([
+    expect.stringContaining('/data/dump.jsonl: a file of the pack;'),
     expect.stringContaining('/data/pack.evidence.html: a file of the pack;'),
   ]);
   const { found } = await shown(pack);
-  expect(found.filter(({ proof }) => proof?.words.includes(words)).map(({ path }) => path)).toEqual([
-    `${id}/data/pack.evidence.html`,
-  ]);
+  expect(found.filter(({ proof }) => proof?.words.includes(words)).map(({ path }) => path)).toEqual(
+    Object.keys(unverified).map((name) => `${id}/data/${name}`),
+  );
 });
 
 test('a pack or a bag of other software lacks its declaration', async () => {

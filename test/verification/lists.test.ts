@@ -280,8 +280,9 @@ test('the manifests of other software make nothing what its name says', async ()
     'strongroom-archive (1).zip': ['garbage', 'unknown'],
   } as const;
   const unverified = { 'log.checkpoint': 'garbage', 'dump.jsonl': 'garbage', 'x.wacz': 'garbage' };
+  const ofOthers = { 'data.jsonl': 'garbage', checkpoint: 'garbage', 'model.checkpoint': 'garbage' };
   const forgedFiles = Object.entries(wrong).map(([name, [content]]) => [name, content]);
-  const files = { ...Object.fromEntries(forgedFiles), ...unverified } as Record<string, string>;
+  const files = { ...Object.fromEntries(forgedFiles), ...unverified, ...ofOthers } as Record<string, string>;
   const inData = Object.fromEntries(
     Object.entries(files).map(([name, content]) => [`data/${name}`, content]),
   );
@@ -313,5 +314,6 @@ test('the manifests of other software make nothing what its name says', async ()
         'intact',
         expect.stringContaining('was not verified: verify it alone'),
       ]);
+    for (const name of Object.keys(ofOthers)) expect(states).toContainEqual([name, 'intact', null]);
   }
 });
