@@ -60,7 +60,7 @@ function titleOf(evidence: Evidence | undefined, set: SetFiles | undefined): str
 const AROUND_CHARACTERS = 800;
 
 /** Shows the passage as it is in the bytes, highlighted, or else as it was recorded; and what the finding says. */
-function passageSections({ finding, files, kind, recorded }: Evidence): HTMLElement[] {
+function passageSections({ finding, files, kind, recorded, sealed }: Evidence): HTMLElement[] {
   const { passage, text, at } = parsed(finding?.record) as Partial<RecordedFinding>;
   if (!passage) return [];
   const file = files.find(({ sha256 }) => sha256 === passage.sha256);
@@ -97,7 +97,7 @@ function passageSections({ finding, files, kind, recorded }: Evidence): HTMLElem
         ...(kind === 'event' ? timesOf(record) : []),
         ['Page', passage.page],
         ['In the bytes with the SHA-256', passage.sha256],
-        ['Quoted (the node’s clock)', at],
+        [sealed ? 'Sealed (the node’s clock)' : 'Quoted (the node’s clock)', sealed?.entry.at ?? at],
         ['Finding', text],
       ]),
     ),

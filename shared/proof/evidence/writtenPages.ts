@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: 'fca9bce4b9b083e089c7a19bb4de942b0674a9c8a7de5186d8dbaf6c8ef77567',
+    script: 'c7545042f653bc5c06b777ce4f1efd14947fff3ef59b8b85d2b95fc340723f3f',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];
