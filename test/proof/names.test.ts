@@ -91,17 +91,6 @@ test.each([
   expect(isCommonName(name)).toBe(false);
 });
 
-/** The processor time that it takes to judge a name, in microseconds: the least of some tries, each of so many times. */
-function timeOf(name: string, times: number): number {
-  const tries = Array.from({ length: 3 }, () => {
-    const begun = process.cpuUsage();
-    for (let time = 0; time < times; time += 1)
-      for (const said of [formatIn, bagKindIn, isCommonName]) said(name);
-    return process.cpuUsage(begun).user / times;
-  });
-  return Math.min(...tries);
-}
-
 test.each([
   CYRILLIC_THREE,
   '\u2014',
@@ -115,7 +104,7 @@ test.each([
   '/',
   '\\',
   `${CYRILLIC_THREE} (1)`,
-])('a name of 100,000 signs takes no more than its length: %s', (part) => {
+])('a name of 300,000 signs is judged before the test is ended: %s', (part) => {
   for (const [before = '', after = ''] of [
     ['event-'],
     ['event-1'],
@@ -129,9 +118,8 @@ test.each([
     ['strongroom-1', '.checkpoint'],
     [],
   ]) {
-    const named = (length: number) => `${before}${part.repeat(length / part.length)}!${after}`;
-    const [short, long] = [timeOf(named(1_000), 20), timeOf(named(100_000), 1)];
-    // A hundred times the length would take ten thousand times as long where each sign is compared with each other.
-    expect(long / Math.max(short, 10), before).toBeLessThan(1_500);
+    const name = `${before}${part.repeat(300_000 / part.length)}!${after}`;
+    // Where each sign is compared with each other, this takes many minutes.
+    for (const judge of [formatIn, bagKindIn, isCommonName]) expect(() => judge(name)).not.toThrow();
   }
 });
