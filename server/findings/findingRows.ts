@@ -197,7 +197,10 @@ const OBJECTS_OF_TARGET = `
     CROSS JOIN packs p ON p.id = s.part CROSS JOIN pack_files o ON o.pack = p.ledger_entry
     WHERE f.target_kind = 'pack' AND m.id = f.target_id`;
 
-/** A digest that a reader may not read, of those in which the passage of a row `f` may be; a passage may name none of them. */
+/**
+ * Selects one digest that a reader may not read: that which the passage of a row `f` quotes, or any of its target if the passage
+ * has no digest.
+ */
 const hiddenQuoteSql = ({ owner }: Reader) => `
   SELECT o.sha256 FROM (
     SELECT f.passage_sha256 AS sha256 WHERE f.passage_sha256 IS NOT NULL

@@ -42,7 +42,7 @@ export function aboutOf({ kind, recorded, finding, sealed, key }: Evidence): Abo
   const { id, at, passage } = fieldsOf(finding.record);
   const quoted = typeof passage === 'object' && passage !== null && 'sha256' in passage ? passage.sha256 : '';
   const subject = `finding ${text(id)} of ${origin.subject}`;
-  // When it was sealed, an entry says. What it says of itself, only its owner states.
+  // The entry proves when it was sealed. Only its owner states when it was written.
   const made = sealed?.entry.at ?? text(at);
   return { ...origin, subject, at: made, sha256: text(quoted) || null, key };
 }

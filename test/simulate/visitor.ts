@@ -309,7 +309,7 @@ export async function visit(node: Client, model: Model, dice: Dice, breadth: num
     if (CONSTANT.has(route)) continue;
     const markers = dice.some([...model.hidden(), ...model.hiddenQuotations()], SEARCHED);
     const names = someNames(model, dice, breadth);
-    // Who asks for a file by its name is told that name.
+    // An answer may repeat the name that was asked for, so no hidden name is asked for.
     const paths = names.paths.filter((path) => find(path).length === 0);
     const addresses = addressesOf(route, { ...names, paths }, markers);
     for (const address of dice.some(addresses, ASKED * breadth)) {

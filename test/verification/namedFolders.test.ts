@@ -12,8 +12,8 @@ import { runHere } from '../support/runHere.ts';
 import { lines, testFolder } from './testFolder.ts';
 
 /*
- * A folder or a ZIP that is named as a pack, a case or an exported archive is one, or it lacks something: whoever removes the tag
- * files of a bag, or empties it, must not be left with a plain folder in which nothing is wrong.
+ * A folder or a ZIP with the name of a pack, a case or an exported archive must be one. Otherwise somebody could remove the tag
+ * files of a bag, or empty it, and nothing would be wrong with the rest.
  */
 
 const { at, write, verdicts, findings } = testFolder();

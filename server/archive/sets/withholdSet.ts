@@ -13,9 +13,8 @@ const PARTS_PER_STEP = 50;
 /**
  * Withholds bytes from visitors. Of a set, the manifest is withheld, and then each part as a pack of its own, so that the
  * ledger, dumps and mirrors have it all. It is one transaction with one time, by which `isWithheldWithSet` knows which parts
- * are withheld with the set. A part that is withheld for itself keeps that. With another note of the set, its parts get it,
- * too. Packs that stayed listed are left as they are:
- * another archive's manifest may name them.
+ * are withheld with the set. A part that is withheld for itself keeps that. If the note of the set changes, that of its parts
+ * does, too. Packs that stayed listed are left as they are: another archive's manifest may name them.
  *
  * @throws Problem like `withholdNow`
  */

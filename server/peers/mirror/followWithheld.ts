@@ -157,7 +157,7 @@ class WithheldFollower {
     }
     const { reason, note, at, ledger_entry: entry } = item;
     const target = await targetHere(this.#mirroring, item);
-    // What is not here was looked at when the entry was new. The peer gives nothing of it since.
+    // An older entry of something that is not here was handled when it was new. The peer has given nothing of it since.
     const objects = target || entry > before ? await objectsHere(this.#mirroring, entry) : [];
     if (!target && objects.length === 0) return;
     if (await this.#apply({ ...key, entry, reason, note, at }, target, objects)) tally.withheld += 1;

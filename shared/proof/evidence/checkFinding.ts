@@ -31,7 +31,7 @@ export function checkFinding(evidence: Evidence, crypto: ProofCrypto): EvidenceC
           entry.type === (sealed ? 'finding.revealed' : 'finding.added') && entry.subject === id,
           'The entry is of something else.',
         );
-        // It was written down before it was sealed. Its words say when, and the entry when it was there.
+        // A finding is written before it is sealed, so its own time can be earlier than that of the seal.
         const isInTime = sealed ? String(at) <= sealed.entry.at : at === entry.at;
         requireThat(isInTime, 'The finding has another time than its entry.');
       },

@@ -69,6 +69,7 @@ interface Reading {
 /** Stands before each item of a list that has no numbers. */
 const ITEM = '•';
 
+/** Yields the ways in which a text and the quoted words are read, the strictest first. */
 function* readings(source: string, kind: Kind, words: string): Generator<Reading> {
   if (kind === 'markup' || kind === 'xml') {
     // The node's text marks such items with the sign that is a minus before a number.
@@ -85,7 +86,7 @@ function* readings(source: string, kind: Kind, words: string): Generator<Reading
   }
   if (kind === 'table') for (const delimiter of ',;\t|') yield { text: cellsOf(source, delimiter), words };
   yield { text: source, words, isLoose: kind === 'markup' || kind === 'xml' };
-  // Tables are read in many ways. One that is read in another way here has the same cells.
+  // The node may read a table in another way. The words of its cells are the same.
   if (kind === 'table') {
     const [text, cells] = [source, words].map((each) => each.replace(/[",;|\t]/g, ' ')) as [string, string];
     yield { text, words: cells, isLoose: true };
@@ -112,7 +113,7 @@ interface MarkupReading {
   hidden: ReadonlySet<string>;
   /** Whether there is white space before and after an element. */
   isApart: (name: string) => boolean;
-  /** Whether the items of lists have the marks that a browser shows, and 10² is not 102. */
+  /** Whether lists and raised digits are read as a browser shows them: with marks, and 10² is not 102. */
   hasMarks: boolean;
 }
 

@@ -333,7 +333,7 @@ describe('publishing that is interrupted', () => {
         ({ ledger_entry }) => ledger_entry,
       );
     expect(await parts()).toEqual([2, 1]);
-    // A part is public as soon as it is recorded.
+    // Visitors can read a part as soon as it is recorded.
     const first = sha256Of(contentOf(3, 35_000).subarray(0, PACK_BYTES));
     expect((await node.fetch(`/api/blobs/${first}`)).status).toBe(200);
     await writeFile(kept, contentOf(3, 35_000));

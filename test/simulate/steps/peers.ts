@@ -109,7 +109,10 @@ export async function noteEndedWords(world: World, wasInterrupted: boolean): Pro
   for (const [entry, made] of model.withholdings) if (!known.has(entry)) made.isOfPeer = true;
 }
 
-/** Visitors get nothing here that came from the peer alone and that the peer gives none of them, unless the owner shows it. */
+/**
+ * Requires that visitors cannot read here what came from the peer alone and what the peer does not show its own visitors,
+ * unless the owner of this node has shown it.
+ */
 async function requireFollowed({ model, node, check }: World, peer: Client): Promise<void> {
   const theirs = new Set(
     model.peerPacks.flatMap(({ files }) => files.map(({ content }) => digestOf(content))),

@@ -104,7 +104,7 @@ export const setSteps = {
       const answer = await sendAsVisitor(world, dice, { list: set.list, bytes: list.content.length });
       check(
         codeOf(answer) === 'blob_damaged' && !answer.body.includes(name),
-        () => `A visitor who sends a withheld list is told: ${textOf(answer)}`,
+        () => `A visitor sent a withheld list, and got this answer: ${textOf(answer)}`,
       );
       const files = [{ path: 'again.bin', content: piece.content, markers: piece.markers }];
       const again = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
