@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+
 /**
  * What the parts of the desktop app that unit tests run use of Electron. It records what they do. Test files share a
  * process and with it the modules that were loaded first, so all of them use this one: `vi.mock('electron', () =>
@@ -18,12 +20,22 @@ export const asked = {
   /** The menus that the tray got, and its tool tips. */
   trayMenus: [] as MenuEntry[][],
   toolTips: [] as string[],
+  /** What each window shows over the icon of the app in the taskbar, or undefined if it has never been told. */
+  overlays: [] as (string | undefined)[],
 };
 
 const willQuit: (() => void)[] = [];
 
 export function forget(): void {
-  Object.assign(asked, { relaunch: 0, quit: 0, errors: [], menus: [], trayMenus: [], toolTips: [] });
+  Object.assign(asked, {
+    relaunch: 0,
+    quit: 0,
+    errors: [],
+    menus: [],
+    trayMenus: [],
+    toolTips: [],
+    overlays: [],
+  });
 }
 
 /** Tells the parts of the app that it ends. */
@@ -36,6 +48,7 @@ export const app = {
   on: (event: string, listener: () => void) => void (event === 'will-quit' && willQuit.push(listener)),
   relaunch: () => void (asked.relaunch += 1),
   quit: () => void (asked.quit += 1),
+  getVersion: () => '1.0.0',
 };
 
 export const Menu = {
@@ -45,6 +58,20 @@ export const Menu = {
   },
   setApplicationMenu: () => undefined,
 };
+
+/** A window that shows its page as soon as it is loaded. */
+export class BrowserWindow extends EventEmitter {
+  readonly webContents = Object.assign(new EventEmitter(), { setWindowOpenHandler: () => undefined });
+  readonly #place = asked.overlays.push(undefined) - 1;
+  getNormalBounds = () => ({ x: 0, y: 0, width: 800, height: 600 });
+  show = () => this.emit('show');
+  async loadURL(): Promise<void> {
+    this.emit('ready-to-show');
+  }
+  setOverlayIcon(icon: object | null, words: string): void {
+    asked.overlays[this.#place] = icon === null ? 'none' : words;
+  }
+}
 
 export class Tray {
   setToolTip(words: string): void {

@@ -1,6 +1,8 @@
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Browser } from '@playwright/test';
 import type { DesktopApi } from '../../../shared/node/owner.ts';
+import { electronProgram, launchDesktop } from '../support/desktopApp.ts';
 import {
   askAsOwner,
   asked,
@@ -107,6 +109,17 @@ test.describe(`The desktop app, ${runtime}`, () => {
     });
     // Fails if the node did not close in order.
     await other.stop();
+  });
+
+  test('closes its archive if no window can be opened', async ({ profile }) => {
+    test.skip(electronProgram() !== undefined, 'Electron always opens a window.');
+    const noBrowser = { newContext: () => Promise.reject(new Error('No window.')) } as unknown as Browser;
+    const app = await launchDesktop(noBrowser, [`--user-data-dir=${profile}`, '--port', '0']);
+    expect(await app.exited).toBe(1);
+    expect(app.errorBoxes()).toEqual([{ title: 'Strongroom cannot open', content: 'Error: No window.' }]);
+    const left = await readdir(join(profile, 'archive'));
+    expect(left).toContain('strongroom.db');
+    expect(left.filter((name) => name === 'listening' || name.endsWith('-wal'))).toEqual([]);
   });
 
   test('keeps running without its window if the owner chose that, and quits from the menu', async ({
