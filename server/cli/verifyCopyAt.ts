@@ -1,5 +1,5 @@
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
-import { decide } from '../../shared/proof/verdict.ts';
+import { decide, isSigned } from '../../shared/proof/verdict.ts';
 import { shownKey, shownKeyName, shownPath } from '../../shared/proof/words.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { openTarget } from '../copies/targets/openTarget.ts';
@@ -52,7 +52,8 @@ export async function verifyCopyAt(
 
 /** Compares the key that signed a copy with the one that was named. */
 function withNamedKey(found: VerifiedCopy, key: string | undefined): VerifiedCopy {
-  const claims = [...found.claims, ...namedKeyClaims(found.head?.verifierKey, key)];
+  const by = { key: found.head?.verifierKey, isSigned: isSigned('copy', found.claims) };
+  const claims = [...found.claims, ...namedKeyClaims(by, key)];
   const { verdict } = decide('copy', claims);
   return { ...found, claims, verdict, ok: verdict === 'intact' };
 }

@@ -1,5 +1,5 @@
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
-import type { Claim, ClaimId, ClaimState } from '../../shared/proof/verdict.ts';
+import { type Claim, type ClaimId, type ClaimState, isSigned } from '../../shared/proof/verdict.ts';
 import { headWords } from '../../shared/proof/words.ts';
 import { countOf } from '../../shared/values/counts.ts';
 import { checkDump, type DumpHead, type NamedObjects } from '../dump/checkDump.ts';
@@ -19,7 +19,9 @@ export async function verifyDump(
     const { sha256, sealed, checkpoint, verifierKey } = step.value;
     const hidden =
       sealed > 0 ? `; ${countOf(sealed, 'finding is', 'findings are')} sealed: only commitments` : '';
-    return proofFinding(path, 'dump', [...claimsOf(step.value), ...namedKeyClaims(verifierKey, key)], {
+    const claims = claimsOf(step.value);
+    const by = { key: verifierKey, isSigned: isSigned('dump', claims) };
+    return proofFinding(path, 'dump', [...claims, ...namedKeyClaims(by, key)], {
       sha256,
       expected: sha256,
       against: 'its trailer and its ledger',
@@ -35,7 +37,7 @@ export async function verifyDump(
 }
 
 /** What holds of a dump that was read to its end. */
-function claimsOf({ verifierKey, isSigned }: DumpHead): Claim<ClaimId<'dump'>>[] {
+function claimsOf({ verifierKey, isSigned: isWhole }: DumpHead): Claim<ClaimId<'dump'>>[] {
   return [
     claim('form', 'Every line is as an archive writes it.', 'holds'),
     claim('key', 'The key is the verifier key of a node.', 'holds', verifierKey),
@@ -45,8 +47,8 @@ function claimsOf({ verifierKey, isSigned }: DumpHead): Claim<ClaimId<'dump'>>[]
     claim(
       'trailer',
       'The key signed all bytes of this dump.',
-      isSigned ? 'holds' : 'unproven',
-      isSigned
+      isWhole ? 'holds' : 'unproven',
+      isWhole
         ? ''
         : 'No ledger entry covers the sources, the rounds and the cases, so they may have been changed.',
     ),

@@ -19,8 +19,8 @@ export async function verifyEvidenceFile(
   const bytes = await bytesOf(read(), MAX_EVIDENCE_BYTES);
   if (!bytes) return finding(path, 'unknown', { detail: 'too large for an evidence file' });
   const rest = { sha256: hash('sha256', bytes), against: 'itself' };
-  const proven = provenEvidence({ name: path, bytes }, pages, nodeCrypto, (about) =>
-    namedKeyClaims(about.key, key),
+  const proven = provenEvidence({ name: path, bytes }, pages, nodeCrypto, (about, isSigned) =>
+    namedKeyClaims({ key: about.key, isSigned }, key),
   );
   return provenFinding(path, proven ?? 'the evidence in it cannot be read', rest);
 }

@@ -53,7 +53,10 @@ async function checked(
         state: 'claimed',
         detail: 'Only the package says so. Compare the key, and the certificates.',
       },
-      ...namedKeyClaims(signer, named).map((claim) => ({ ...claim, id: 'signature' as const })),
+      ...namedKeyClaims({ key: signer, isSigned: true }, named).map((claim) => ({
+        ...claim,
+        id: 'signature' as const,
+      })),
     ];
     return { claims, signer };
   } catch (error) {

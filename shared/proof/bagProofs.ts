@@ -85,12 +85,15 @@ export class BagProofs {
     const bytes = await this.#bag.read(name, MAX_EVIDENCE_BYTES);
     if (!bytes) return 'too large for an evidence file';
     const key = await this.#sealKey();
-    const alsoOf = (about: About) => [
-      judge('place', 'It is signed by the key of the bag.', '', () => {
-        const isSealed = key === undefined || about.key === key;
-        requireThat(isSealed, 'It is signed by another key than the bag.');
-      }),
-      ...namedKeyClaims(about.key, this.#options.key),
+    const alsoOf = (about: About, isSigned: boolean) => [
+      ...(key === undefined
+        ? []
+        : [
+            judge('place', 'It names the key that sealed the bag.', '', () =>
+              requireThat(about.key === key, 'It names another key than the one that sealed the bag.'),
+            ),
+          ]),
+      ...namedKeyClaims({ key: about.key, isSigned }, this.#options.key),
     ];
     const proven = provenEvidence({ name, bytes }, await this.#options.pages(), this.#crypto, alsoOf);
     return proven ?? 'the evidence in it cannot be read';
@@ -141,6 +144,7 @@ export class BagProofs {
       detail: holds ? '' : 'See what is said of each.',
     });
     const declaration = await this.#text(DECLARATION_FILE);
+    const seal = checkCaseSeal(await this.#text(SEAL_FILE), sealed, this.#crypto);
     const claims = [
       judge('declaration', 'It is declared as a node declares bags.', '', () =>
         // No seal covers it, and another version or encoding would give the manifests another meaning.
@@ -148,22 +152,23 @@ export class BagProofs {
       ),
       claim('files', 'Nothing in the bag is altered, missing or unknown.', isIntact),
       claim('proofs', 'A signature covers each file in it that proves itself.', isSigned),
-      ...checkCaseSeal(await this.#text(SEAL_FILE), sealed, this.#crypto),
+      ...seal,
     ];
-    const key = await this.#sealKey();
+    // The seal can be that of another bag.
+    const key = seal.every(({ state }) => state === 'holds') ? await this.#sealKey() : undefined;
     const bytes = await this.#bag.read(CASE_FILE, MAX_CASE_BYTES);
     const about = bytes && aboutCase(bytes, key ?? '', this.#crypto);
     const place = caseClaims(about, this.#options.names);
-    const named = namedKeyClaims(key, this.#options.key);
+    const named = namedKeyClaims({ key, isSigned: true }, this.#options.key);
     return provenFile('case_bag', [...claims, ...place, ...named], {
-      // Without a seal, no key says which case it is.
+      // Without a seal that holds, no key says which case it is.
       about: key === undefined ? undefined : about,
       detail: 'It is sealed by this key',
     });
   }
 
   #sealKey(): Promise<string | undefined> {
-    return (this.#key ??= this.#text(SEAL_FILE).then((note) => note && keyOfCaseSeal(note)));
+    return (this.#key ??= this.#text(SEAL_FILE).then((note) => note && keyOfCaseSeal(note, this.#crypto)));
   }
 
   #bytes(name: string): Promise<Uint8Array | undefined> {

@@ -1,6 +1,6 @@
 import type { ProofCrypto } from './crypto/algorithms.ts';
 import { judge, requireThat } from './evidence/evidence.ts';
-import { openNote, requireNodeKey } from './ledger/signedNote.ts';
+import { ifValid, openNote, requireNodeKey } from './ledger/signedNote.ts';
 import type { Claim, ClaimId } from './verdict.ts';
 
 /*
@@ -23,8 +23,13 @@ export function caseSealText(key: string, { info, manifest }: SealedFiles): `str
   return `${HEADER}\nkey ${key}\nbag-info.txt ${info}\nmanifest-sha256.txt ${manifest}\n`;
 }
 
-/** Returns the key that a seal names. */
-export function keyOfCaseSeal(note: string): string | undefined {
+/** Returns the key that signed a seal; undefined if the key that it names did not. */
+export function keyOfCaseSeal(note: string, crypto: ProofCrypto): string | undefined {
+  const key = keyNamedIn(note);
+  return key !== undefined && ifValid(() => openNote(note, key, crypto, 'list')) ? key : undefined;
+}
+
+function keyNamedIn(note: string): string | undefined {
   return FORM.exec(note)?.[1];
 }
 
@@ -39,7 +44,7 @@ export function checkCaseSeal(
     const detail = 'There is no seal: the node had no key to make one with, or somebody removed it.';
     return [{ id: 'seal', name, state: 'unproven', detail }];
   }
-  const key = keyOfCaseSeal(note) ?? '';
+  const key = keyNamedIn(note) ?? '';
   return [
     judge('key', 'The key of the node is well formed.', '', () => requireNodeKey(key, crypto)),
     judge('seal', name, '', () => {

@@ -11,24 +11,28 @@ import { parseCheckpoint } from './ledger/signedNote.ts';
 import { verifyTimestamp } from './ledger/timestamp.ts';
 import { subjectIn } from './names.ts';
 import { type ProvenFile, provenFile } from './provenFile.ts';
-import type { Claim } from './verdict.ts';
+import { type Claim, isSigned } from './verdict.ts';
 import { shownPath } from './words.ts';
 
 /**
  * Judges an evidence file, also whether it is of what its name says; undefined if no evidence is in it.
  *
- * @param alsoOf what is also claimed of it, such as by its place
+ * @param alsoOf what is also claimed of it, such as by its place; `about.key` is only named if nothing is signed
  */
 export function provenEvidence(
   { name, bytes }: { name: string; bytes: Uint8Array },
   pages: readonly KnownPage[],
   crypto: ProofCrypto,
-  alsoOf: (about: About) => readonly Claim<'place' | 'key'>[] = () => [],
+  alsoOf: (about: About, isSigned: boolean) => readonly Claim<'place' | 'key'>[] = () => [],
 ): ProvenFile | undefined {
   const checked = verifyEvidence(bytes, pages, crypto);
   if (!checked) return undefined;
   const { about, set } = checked;
-  const claims = [...checked.claims, ...(about ? [...namedClaims(name, about), ...alsoOf(about)] : [])];
+  const also = about && [
+    ...namedClaims(name, about),
+    ...alsoOf(about, isSigned('evidence_file', checked.claims)),
+  ];
+  const claims = [...checked.claims, ...(also ?? [])];
   const holding = claims.filter(({ state }) => state === 'holds').length;
   const covered = set ? `; they cover the ${sizeOf(set)} of the set` : '';
   const detail = `${countOf(holding, 'claim holds', 'claims hold')}${covered}`;

@@ -22,12 +22,19 @@ export function provenFile<Of extends Format>(
 
 /**
  * Compares the key that signed a file with the one that the caller named, if any. A file that somebody else signed is unsigned:
- * whoever wants to can sign anything with a key of their own, under any name.
+ * whoever wants to can sign anything with a key of their own, under any name. So can whoever only names a key.
+ *
+ * @param by the key that the file names, and whether a signature by it holds
  */
-export function namedKeyClaims(signer: string | undefined, named: string | undefined): Claim<'key'>[] {
-  if (named === undefined || signer === undefined) return [];
+export function namedKeyClaims(
+  by: { key: string | undefined; isSigned: boolean },
+  named: string | undefined,
+): Claim<'key'>[] {
+  if (named === undefined || by.key === undefined) return [];
   const name = 'The key that was named signed it.';
-  return signer === named
-    ? [{ id: 'key', name, state: 'holds', detail: '' }]
-    : [{ id: 'key', name, state: 'unproven', detail: `It did not: the signature is by ${signer}.` }];
+  if (by.key === named && by.isSigned) return [{ id: 'key', name, state: 'holds', detail: '' }];
+  const why = by.isSigned
+    ? `It did not: the signature is by ${by.key}.`
+    : `No signature was verified. The file names the key ${by.key}.`;
+  return [{ id: 'key', name, state: 'unproven', detail: why }];
 }

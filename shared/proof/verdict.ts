@@ -138,6 +138,16 @@ export function decide<Of extends Format>(format: Of, claims: readonly Claim<Cla
   return { verdict: open.length > 0 ? 'unsigned' : 'intact', because };
 }
 
+/** Whether valid signatures cover a file, according to its claims. */
+export function isSigned<Of extends Format>(format: Of, claims: readonly Claim<ClaimId<Of>>[]): boolean {
+  const rules: Readonly<Record<string, Rule>> = FORMATS[format];
+  const signatures = Object.keys(rules).filter((id) => rules[id] === 'signature');
+  return signatures.every((signature) => {
+    const own = claims.filter(({ id }) => id === signature);
+    return own.length > 0 && own.every(({ state }) => state === 'holds');
+  });
+}
+
 function absent(id: string): Claim {
   return {
     id,

@@ -1,7 +1,7 @@
 import { verifyCopy } from '../../server/copies/verifyCopy.ts';
 import { nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
-import { decide } from '../../shared/proof/verdict.ts';
+import { decide, isSigned } from '../../shared/proof/verdict.ts';
 import type { ForgedFormat, Forgery, Random } from './forgery.ts';
 import { sha256 } from './forgery.ts';
 import type { Files } from './formats.ts';
@@ -23,7 +23,8 @@ export function copyFormat(genuine: readonly [Files, Files], key: string): Forge
       try {
         const { claims, head } = await verifyCopy(memoryCopy(files), { signal, progress: () => {} });
         // As with --key: anyone can sign a whole copy with their own key.
-        return decide('copy', [...claims, ...namedKeyClaims(head?.verifierKey, key)]).verdict;
+        const by = { key: head?.verifierKey, isSigned: isSigned('copy', claims) };
+        return decide('copy', [...claims, ...namedKeyClaims(by, key)]).verdict;
       } catch (error) {
         // What is no copy any more, or has records that cannot be read, is refused with a sentence.
         if (error instanceof Error && ['CopyError', 'DumpError'].includes(error.name)) return 'altered';

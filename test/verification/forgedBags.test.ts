@@ -7,7 +7,7 @@ import { openReferenceArchive } from '../../server/verification/plainFiles.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { writeEvidenceParts } from '../evidence/support.ts';
-import { createCase } from '../findings/support.ts';
+import { addFinding, createCase } from '../findings/support.ts';
 import { type Entry, entriesOf, withManifests, zipped } from '../forger/zip.ts';
 import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
@@ -124,6 +124,70 @@ test('no manifest that is not sealed adds a file to a sealed case, and no declar
     await write('case.zip', declared(text, ...more));
     expect((await wrongIn('case.zip', { pages }))['case.zip'], text).toMatchObject({ state: 'changed' });
   }
+});
+
+test('in a case, no part of a record opens a seal, and a seal that its key did not sign names no key', async () => {
+  const rendererFolder = await writeEvidenceParts({ script: 'check()', style: 'main {}' });
+  const node = await openTestNode({ rendererFolder });
+  const key = (await (await node.fetch('/api/ledger/key')).text()).trim();
+  const input = { pages: () => knownPages(rendererFolder), key };
+  const pack = await uploadNewPack(node, {}, SAMPLE_FILES);
+  const target = { kind: 'pack', id: pack.id } as const;
+  const finding = await addFinding(node, target, { sealed: true });
+  expect((await node.fetchAsOwner(`/manage/findings/${finding.id}/reveal`, { method: 'POST' })).status).toBe(
+    201,
+  );
+  const { id } = await createCase(node, 'Case', [{ kind: 'finding', id: finding.id }]);
+  const bag = Buffer.from(await (await node.fetchAsOwner(`/api/cases/${id}/bag`)).arrayBuffer());
+  await write('case.zip', bag);
+  expect(await wrongIn('case.zip', input)).toEqual({});
+  const entries = entriesOf(bag);
+  const root = `${entries[0]?.name.split('/', 1)[0]}/`;
+  const of = (ending: string) =>
+    entries.find(({ name }) => name === `${root}data/findings/${finding.id}.${ending}`)?.data ??
+    Buffer.alloc(0);
+  const [record, salt] = [of('json'), Buffer.from(of('salt').toString(), 'hex')];
+  const verdictOf = async (files: Record<string, Buffer | string>, proof: string, seal = '') => {
+    const others = entries.map((each) =>
+      each.name === `${root}seal.txt` && seal ? { ...each, data: Buffer.from(seal) } : each,
+    );
+    const added = Object.entries(files).map(([ending, data]) => ({
+      name: `${root}data/findings/x.${ending}`,
+      data: Buffer.from(data),
+    }));
+    await write('forged.zip', zipped(withManifests([...others, ...added])).bytes);
+    const found = await wrongIn('forged.zip', input);
+    // The seal is of other files.
+    expect(found['forged.zip']).toMatchObject({ state: 'changed' });
+    return found[`forged.zip/data/findings/x.${proof}`]?.state ?? 'intact';
+  };
+  const own = { 'entry.json': of('entry.json'), 'tlog-proof': of('tlog-proof'), json: record };
+  const sealed = { 'sealed.json': of('sealed.json'), 'sealed.tlog-proof': of('sealed.tlog-proof') };
+  const opened = { ...sealed, salt: of('salt'), json: record };
+  expect(await verdictOf(own, 'tlog-proof')).toBe('intact');
+  expect(await verdictOf(opened, 'sealed.tlog-proof')).toBe('intact');
+  // A part of the record in place of the salt, under either kind of entry.
+  for (const length of [0, 32, 40, record.length]) {
+    const parts = { salt: record.subarray(0, length).toString('hex'), json: record.subarray(length) };
+    const split = { ...parts, 'sealed.json': of('entry.json'), 'sealed.tlog-proof': of('tlog-proof') };
+    expect(await verdictOf(split, 'sealed.tlog-proof'), `${length}`).toBe('changed');
+  }
+  for (const length of [1, 8]) {
+    const longer = Buffer.concat([salt, record.subarray(0, length)]).toString('hex');
+    const split = { ...sealed, salt: longer, json: record.subarray(length) };
+    expect(await verdictOf(split, 'sealed.tlog-proof'), `${length}`).toBe('changed');
+  }
+  const joined = {
+    'entry.json': of('sealed.json'),
+    'tlog-proof': of('sealed.tlog-proof'),
+    json: Buffer.concat([salt, record]),
+  };
+  expect(await verdictOf(joined, 'tlog-proof')).toBe('changed');
+  // Whoever has no key can name one.
+  const genuine = entries.find(({ name }) => name === `${root}seal.txt`)?.data.toString() ?? '';
+  const named = genuine.replace(/(— \S+ )(\S{8})\S+/, `$1$2${'A'.repeat(80)}`);
+  expect(named).not.toBe(genuine);
+  expect(await verdictOf(own, 'tlog-proof', named)).toBe('unsigned');
 });
 
 test('no text stands in a sealed case or in a pack under the name of a manifest, and nothing is said to be elsewhere', async () => {

@@ -3,11 +3,21 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dumpStatement } from '../../server/dump/dumpFile.ts';
-import { type NodeKey, nodeKeyOf, privateKeyOfSeed, signNote } from '../../server/ledger/checkpoint.ts';
+import {
+  type NodeKey,
+  nodeCrypto,
+  nodeKeyOf,
+  privateKeyOfSeed,
+  signNote,
+} from '../../server/ledger/checkpoint.ts';
+import type { Finding } from '../../server/verification/report.ts';
+import type { Evidence } from '../../shared/proof/evidence/evidence.ts';
+import { evidenceHtml } from '../../shared/proof/evidence/evidencePage.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { builtPackage, type PackageParts, signedInBrowser } from '../collection/captures/wacz/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { addCopy, sync } from '../copies/withheldCopies.ts';
-import { writeEvidenceParts } from '../evidence/support.ts';
+import { evidenceIn, writeEvidenceParts } from '../evidence/support.ts';
 import { createCase } from '../findings/support.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
@@ -82,6 +92,34 @@ test('each verdict names the key, and what another key than the named one signed
   expect(said.code).toBe(0);
   expect((await verify(wacz, '--key', packageKey)).code).toBe(0);
   expect((await verify(wacz, '--key', key)).code).toBe(3);
+});
+
+test('that the named key signed a file is not said of one that only names this key', async () => {
+  const node = await openTestNode({ rendererFolder });
+  const pack = await uploadNewPack(node, {}, { 'a.txt': 'one' });
+  const key = (await (await node.fetch('/api/ledger/key')).text()).trim();
+  const html = await (await node.fetch(`/api/packs/${pack.id}/evidence`)).text();
+  const claimOf = async (evidence: Evidence) => {
+    const parts = { script: 'check()', style: 'main {}' };
+    await writeFile(join(folder, 'x.evidence.html'), [...evidenceHtml(evidence, parts, nodeCrypto)].join(''));
+    const { code, stdout } = await verify('x.evidence.html', '--json', '--key', key);
+    const { claims = [] } = JSON.parse(stdout.split('\n')[0] ?? '') as Finding;
+    return { code, state: claims.find(({ name }) => name === 'The key that was named signed it.')?.state };
+  };
+  const genuine = evidenceIn(html);
+  expect(await claimOf(genuine)).toEqual({ code: 0, state: 'holds' });
+  const record = canonicalText({ ...(JSON.parse(genuine.recorded.record) as object), title: 'Another' });
+  const subject = `pk_${sha256Of(record).slice(0, 20)}`;
+  const { hash: _, ...unhashed } = { ...genuine.recorded.entry, digest: sha256Of(record), subject };
+  const entry = { ...unhashed, hash: sha256Of(canonicalText(unhashed)) };
+  const forged = {
+    ...genuine,
+    recorded: { entry, record, proofs: [] },
+    witnesses: [],
+    timestamps: [],
+    seal: null,
+  };
+  expect(await claimOf(forged)).toEqual({ code: 3, state: 'unproven' });
 });
 
 test('a dump cannot name another node than its key does', async () => {

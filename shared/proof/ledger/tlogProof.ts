@@ -18,6 +18,9 @@ export interface TlogProof {
   checkpoint: string;
 }
 
+/** A seal has a salt of 32 bytes. A part of the record could otherwise stand for it, and the rest of it for the record. */
+const SALT = /^[0-9a-f]{64}$/;
+
 const PROOF =
   /^c2sp\.org\/tlog-proof@v1\n(?:extra [^\n]*\n)?index (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n([^]*)$/;
 
@@ -34,7 +37,7 @@ export interface ProofSubject {
   entry: string | undefined;
   /** What the entry recorded; absent if it is not known. */
   record?: Uint8Array | undefined;
-  /** The salt in hex with which the record was sealed. */
+  /** The salt in hex with which the record was sealed; empty if it is missing, and absent if the record was not sealed. */
   salt?: string | undefined;
   /** The verifier key of the node; absent if nobody named one. */
   key: string | undefined;
@@ -99,7 +102,13 @@ function checkEntry(
     ...(record
       ? [
           judge('record', 'The entry is of the record beside it.', '', () => {
-            const bytes = salt === undefined ? record : concat(bytesOfHex(salt), record);
+            const isSealed = salt !== undefined;
+            requireThat(
+              (entry.type === 'finding.sealed') === isSealed,
+              isSealed ? 'The entry sealed nothing.' : 'The entry is of a seal, which only the salt opens.',
+            );
+            requireThat(!isSealed || SALT.test(salt), 'The salt is missing, or is not 64 hex digits.');
+            const bytes = isSealed ? concat(bytesOfHex(salt), record) : record;
             requireThat(
               hexOf(crypto.digest('sha256', bytes)) === entry.digest,
               'The record or the salt was altered.',
