@@ -1,11 +1,13 @@
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { PageCapture } from '../../shared/collection/page.ts';
 import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
-import { show, withhold } from '../copies/withheldCopies.ts';
+import { filesWith, release, show, withhold } from '../copies/withheldCopies.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes, type TestNode } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { HTML, seen, titled } from '../withholding/quotes.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
 
@@ -91,3 +93,48 @@ for (const when of ['before it is mirrored', 'after it was mirrored'] as const)
     expect(await seen(node.node, MARKER)).toEqual([]);
     await expectVerified(node.node);
   });
+
+/** A peer that watches a page with a script, and the data that it loads. */
+async function watchedByPeer(kind: string) {
+  const web = await ScriptedWeb.open();
+  const load = (path: string) =>
+    `fetch('${path}').then((a) => a.text()).then((t) => document.body.append(document.title += t));`;
+  const [said, data] = kind === 'document' ? [MARKER, 'harmless'] : ['', MARKER];
+  const shown = titled(`Page ${said}`, `<script>${load('/data')} ${load('/count')}</script>`);
+  const later = titled('Later', `<script>${load('/count')}</script>`);
+  web.script('/p', page(shown, HTML), page(shown, HTML), page(later, HTML));
+  web.script('/data', page(data));
+  web.script('/count', page('one'), page('two'), page('three'));
+  const origin = await openCollectingNode();
+  const { id } = await origin.watch(web.url('/p'), { capture: 'page', name: 'Page' });
+  await origin.watch(web.url('/data'), { name: 'Data' });
+  await origin.check();
+  const node = await openTestNode();
+  const peer = await addPeer(node, origin.node.url);
+  await mirror(node, peer, { sources: true });
+  return { origin, id, node, peer, sha256: sha256Of(kind === 'document' ? shown : MARKER) };
+}
+
+const pagesAt = async (node: TestNode) =>
+  ((await (await node.fetch('/archive/pages')).json()) as { items: PageCapture[] }).items;
+
+test.each(['document', 'part'])(
+  "a peer's page is not taken while it shows a %s that was released here",
+  async (kind) => {
+    const { origin, id, node, peer, sha256 } = await watchedByPeer(kind);
+    const [first] = await pagesAt(node);
+    for (const each of [sha256, first?.text, first?.document, first?.picture])
+      await release(node, each ?? '');
+    await origin.check([id]);
+    const refused = [{ reason: 'released', count: 1 }];
+    expect(await mirror(node, peer, { sources: true })).toMatchObject({ refused });
+    expect(await filesWith(join(node.dataFolder, 'blobs'), MARKER)).toEqual([]);
+    await origin.check([id]);
+    expect(await mirror(node, peer, { sources: true })).toMatchObject({ refused });
+    const pages = await pagesAt(node);
+    expect(pages.map(({ title }) => title)).toEqual(['Laterthree', first?.title]);
+    expect((await node.fetch(`/archive/${pages[0]?.text}`)).status).toBe(200);
+    expect(await filesWith(join(node.dataFolder, 'blobs'), MARKER)).toEqual([]);
+    await expectVerified(node);
+  },
+);

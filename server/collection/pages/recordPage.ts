@@ -15,13 +15,13 @@ import { type SourceRow, sourceByKey, updatePageError } from '../../store/sqlite
 import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
-import { isAnyWithheldForItself, isShownInPage } from '../../store/sqlite/node/covered.ts';
-import { isAnyGivenUp, isReleased } from '../../store/sqlite/node/withheld.ts';
+import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
 import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
-import { isHidden, recordEvent } from '../record/recordRetrieval.ts';
+import { recordEvent } from '../record/recordRetrieval.ts';
+import { isOfHidden, showsGivenUp } from './hiddenPages.ts';
 import type { FetchedPart } from './webGate.ts';
 
 /** What the caller knows of a drawn page besides the drawing. */
@@ -143,7 +143,8 @@ export async function recordPage(
     const recorded = await store.write((database) => {
       const drawn = retrievalById(database, page.retrieval)?.sha256 ?? null;
       if (drawn !== null && isReleased(database, drawn)) throw new ReleasedDocumentError();
-      if (isAnyGivenUp(database, shownDigests(page.parts))) throw new ReleasedPartError();
+      if (showsGivenUp(database, { drawnFrom: drawn, requests: requestsOf(page.parts) }))
+        throw new ReleasedPartError();
       const now = store.instant();
       for (const [sha256, bytes] of sizes) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
       for (const { retrieval } of page.parts)
@@ -193,13 +194,15 @@ function writeCapture(
   { digests, sizes, change }: Written,
 ): RecordedPageCapture {
   const { url, title, browser, environment, outcome, reason } = drawn;
+  const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
+  const ofPage = { ...digests, drawnFrom, requests: requestsOf(parts) };
   const record: RecordedPage = {
     id,
     source: source.id,
     retrieval,
     url: login ? login.secrets.without(url) : url,
     // Records are public, and a title may say what only the login shows, or what is withheld.
-    title: login || isOfHidden(database, retrieval, digests, parts) ? '' : cleanTitle(title),
+    title: login || isOfHidden(database, ofPage) ? '' : cleanTitle(title),
     started_at,
     ended_at,
     browser,
@@ -261,26 +264,7 @@ function writeCapture(
   return { page: { ...record, ledger_entry: entry.seq }, event };
 }
 
-/**
- * Whether a page was drawn from an object that visitors may not read, or shows what another one did that they may not, or a
- * part that is withheld for itself.
- */
-function isOfHidden(
-  database: WriteDatabase,
-  retrieval: number,
-  { document, text }: Written['digests'],
-  parts: PageToRecord['parts'],
-): boolean {
-  const drawn = retrievalById(database, retrieval)?.sha256 ?? null;
-  if ([drawn, document, text].some((sha256) => isHidden(database, sha256))) return true;
-  return isAnyWithheldForItself(database, shownDigests(parts));
-}
-
-/** The digests of the parts whose bytes the page may show. */
-function shownDigests(parts: PageToRecord['parts']): string[] {
-  const shown = parts.map(({ request }) => request).filter(isShownInPage);
-  return shown.flatMap(({ sha256 }) => sha256 ?? []);
-}
+const requestsOf = (parts: PageToRecord['parts']) => parts.map(({ request }) => request);
 
 /** The drawn page has a sequence of events of its own, as a third party's captures have. */
 function recordPageEvent(

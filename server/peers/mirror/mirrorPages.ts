@@ -3,16 +3,19 @@ import { BROWSER } from '../../../shared/collection/observers.ts';
 import { markedPageSchema, type RecordedPage } from '../../../shared/collection/page.ts';
 import { certificatesOf, type RecordedRetrieval } from '../../../shared/collection/retrieval.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
+import type { MirrorRefusal } from '../../../shared/node/peer.ts';
 import { pageIdSchema, sourceIdSchema } from '../../../shared/values/digest.ts';
 import { recordVersion } from '../../collection/captures/capture.ts';
+import { showsGivenUp } from '../../collection/pages/hiddenPages.ts';
 import { withHeldCertificates } from '../../collection/record/objectReceiver.ts';
 import { findOrAddPausedSource, sourceIdOf } from '../../collection/sources/sources.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { newestCaptureUntil } from '../../store/sqlite/collection/captures.ts';
 import { insertPage, pageById } from '../../store/sqlite/collection/pages.ts';
-import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
-import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { insertRetrieval, retrievalById } from '../../store/sqlite/collection/retrievals.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { fromPeer } from '../../store/sqlite/node/peerOrigins.ts';
 import { listOf } from '../peerClient.ts';
@@ -72,10 +75,12 @@ export async function mirrorPages(
   return held;
 }
 
+const SETTLED: ReadonlySet<MirrorRefusal> = new Set(['missing_object', 'missing_reference', 'released']);
+
 /** Whether a page is refused for what it is, or the peer does not have it: another run would hardly bring it. */
 function isSettled(error: unknown): boolean {
   if (!(error instanceof RefusedRecordError)) return isMissingAtPeer(error);
-  return error.reason === 'missing_object' || error.reason === 'missing_reference';
+  return SETTLED.has(error.reason);
 }
 
 /**
@@ -124,6 +129,7 @@ async function recordedPages({ log, signal }: Mirroring, after: number): Promise
 async function takePage(mirroring: Mirroring, id: string, entry: number): Promise<boolean> {
   const { store, tally } = mirroring;
   const record = await provenPage(mirroring, id, entry);
+  requireDocument(store.read, mirroring.peer.name, record);
   const parts = await provenParts(mirroring, record);
   const limit = mirroring.maxObjectMb * MEGABYTE;
   const wanted = parts.flatMap((part) => [
@@ -197,6 +203,24 @@ function shownIn(parts: readonly RecordedRetrieval[]): RecordedRetrieval[] {
   return parts.filter(({ observer }) => observer === BROWSER);
 }
 
+/**
+ * Returns the capture here of the document from which a peer drew a page.
+ *
+ * @throws RefusedRecordError if there is none, or if the page shows bytes that were given up here
+ */
+function requireDocument(
+  database: ReadDatabase,
+  peer: string,
+  { source: id, started_at: at, requests }: RecordedPage,
+): number {
+  const source = sourceById(database, id);
+  const retrieval = source && newestCaptureUntil(database, { source_key: source.key, observer: peer, at });
+  if (retrieval === undefined) throw new RefusedRecordError('missing_reference');
+  const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
+  if (showsGivenUp(database, { drawnFrom, requests })) throw new RefusedRecordError('released');
+  return retrieval;
+}
+
 const MAX_PEER_NAME = 90;
 
 /** Writes a page capture with its parts. Returns the number of the event, or null if the text is the same as before. */
@@ -210,9 +234,8 @@ function writePage(
   const url = shownIn(parts)[0]?.url ?? record.url;
   const source = findOrAddPausedSource(database, record.source, url, now);
   const { key: source_key } = source;
-  const at = record.started_at;
-  const retrieval = newestCaptureUntil(database, { source_key, observer: peer, at });
-  if (retrieval === undefined) throw new RefusedRecordError('missing_reference');
+  // Again, because something may have been given up while the objects came.
+  const retrieval = requireDocument(database, peer, record);
   const browser = `${peer.slice(0, MAX_PEER_NAME).trim()} (${BROWSER})`;
   let text = 0;
   for (const { id: _id, source: _source, capture: _capture, ...part } of parts) {
@@ -242,7 +265,7 @@ function writePage(
     retrieval: text,
     observer: browser,
     observed_at: now,
-    original_observed_at: at,
+    original_observed_at: record.started_at,
     sha256: record.text,
     page_label: null,
     page: page.id,
