@@ -3,6 +3,14 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, type ExtraField, parseExtraFields } from 'yauzl';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
+import {
+  ENCRYPTION_FLAGS,
+  HARMLESS_FIELDS,
+  isReadAsUtf8,
+  UNICODE_PATH,
+  UNICODE_PATH_HEADER,
+  ZIP64_FIELD,
+} from '../../shared/values/zipFormat.ts';
 
 /** The position of the central directory and its declared number of entries. */
 export interface CentralDirectory {
@@ -107,8 +115,6 @@ export async function readBytesAt(file: FileHandle, position: number, length: nu
 const STORED = 0;
 const DEFLATED = 8;
 const AES = 99;
-/** Bit 0: encrypted. Bit 6: strong encryption. Bit 13: masked names and sizes. */
-export const ENCRYPTION_FLAGS = 0x2041;
 /** Extra fields of strong encryption and of AES. */
 const ENCRYPTION_FIELDS: ReadonlySet<number> = new Set([0x0014, 0x0015, 0x0016, 0x0017, 0x0019, 0x9901]);
 
@@ -128,7 +134,8 @@ const SMALL_ENTRY = 64;
 /**
  * Checks the directory record of an entry, before its data is read.
  *
- * @throws Problem `encrypted_entry`, `symlink_entry`, `excessive_compression` or `invalid_pack_file`.
+ * @throws Problem `encrypted_entry`, `symlink_entry`, `excessive_compression`, `invalid_name_encoding` or
+ * `invalid_pack_file`.
  */
 export function checkEntry(name: string, entry: Entry): void {
   const shown = JSON.stringify(name);
@@ -137,7 +144,8 @@ export function checkEntry(name: string, entry: Entry): void {
     entry.compressionMethod === AES ||
     entry.extraFields.some(({ id }) => ENCRYPTION_FIELDS.has(id));
   if (isEncrypted) refuse('encrypted_entry', `${shown} is encrypted. Send unencrypted files.`);
-  requireOneSize(name, entry.extraFields);
+  requireHarmlessFields(name, entry.extraFields);
+  requireReadableName(shown, entry);
   checkType(shown, name.endsWith('/'), entry);
   const { compressionMethod, compressedSize, uncompressedSize } = entry;
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
@@ -168,18 +176,36 @@ function checkType(shown: string, isFolder: boolean, { externalFileAttributes, v
   }
 }
 
-/** The extra field with sizes of 64 bits. */
-export const ZIP64_FIELD = 0x0001;
-
-/** Readers differ in which of two such fields they take. @throws Problem `invalid_pack_file` */
-export function requireOneSize(name: string, extraFields: readonly ExtraField[]): void {
+/**
+ * Requires that no extra field of a header changes what other programs extract. Readers also differ in which of two sizes
+ * they take.
+ *
+ * @throws Problem `invalid_pack_file`
+ */
+export function requireHarmlessFields(name: string, extraFields: readonly ExtraField[]): void {
+  const shown = JSON.stringify(name);
+  const strange = extraFields.find(({ id }) => !HARMLESS_FIELDS.has(id));
+  if (strange) {
+    const number = `0x${strange.id.toString(16).padStart(4, '0')}`;
+    refuse(
+      'invalid_pack_file',
+      `${shown} has the extra field ${number}, with which other programs may extract something else. Create the ZIP anew.`,
+    );
+  }
   if (extraFields.filter(({ id }) => id === ZIP64_FIELD).length > 1)
-    refuse('invalid_pack_file', `${JSON.stringify(name)} has its size twice in the ZIP.`);
+    refuse('invalid_pack_file', `${shown} has its size twice in the ZIP.`);
 }
 
-/** The extra field of Info-ZIP that repeats the name in UTF-8. */
-const UNICODE_PATH = 0x7075;
-const UNICODE_PATH_HEADER = 5;
+function requireReadableName(shown: string, entry: Entry): void {
+  const { fileNameRaw, generalPurposeBitFlag: flags, versionMadeBy: madeBy, extraFields } = entry;
+  const hasUnicodePath = extraFields.some(({ id }) => id === UNICODE_PATH);
+  if (!isReadAsUtf8(fileNameRaw, { flags, madeBy, hasUnicodePath }))
+    refuse(
+      'invalid_name_encoding',
+      `${shown} is not marked as UTF-8 in the ZIP, so other programs give it another name. Create the ZIP with UTF-8 names.`,
+    );
+}
+
 /** A path in a pack has at most 1,024 bytes, and the folder of the pack 255. */
 const MAX_NAME_BYTES = 1_400;
 

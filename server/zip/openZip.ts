@@ -3,17 +3,16 @@ import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { type Entry, type ExtraField, fromFdPromise, type LocalFileHeader, type ZipFile } from 'yauzl';
 import { Problem } from '../../shared/problems.ts';
+import { ENCRYPTION_FLAGS, ZIP64_FIELD } from '../../shared/values/zipFormat.ts';
 import {
   type CentralDirectory,
   checkEntry,
-  ENCRYPTION_FLAGS,
   entryName,
   extraFieldsOf,
   readBytesAt,
   readCentralDirectory,
   refuse,
-  requireOneSize,
-  ZIP64_FIELD,
+  requireHarmlessFields,
 } from './centralDirectory.ts';
 
 /** A file or folder in a ZIP. */
@@ -254,7 +253,7 @@ function recordBytes({ fileNameLength, extraFieldLength, fileCommentLength }: En
 function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
   const extraFields = extraFieldsOf(local.extraField);
   const name = entryName(local.fileName, extraFields);
-  requireOneSize(name, extraFields);
+  requireHarmlessFields(name, extraFields);
   if ((local.generalPurposeBitFlag & ENCRYPTION_FLAGS) !== 0) {
     refuse('encrypted_entry', `${JSON.stringify(name)} is encrypted. Send unencrypted files.`);
   }

@@ -31,7 +31,7 @@ import {
   withTagManifest,
 } from '../support/archive/packFiles.ts';
 import type { Files } from '../support/archive/packs.ts';
-import { buildZip } from '../support/archive/zipBuilder.ts';
+import { type BuiltEntry, buildZip, extraField } from '../support/archive/zipBuilder.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -223,6 +223,22 @@ test('the files in a pack file are read by its directory', async () => {
   const [path, content] = Object.entries(SAMPLE_FILES)[0] ?? [];
   const entry = entries?.find((one) => one.path.endsWith(`/data/${path}`));
   expect(await new Response(entry?.open()).text()).toBe(Buffer.from(content ?? '').toString());
+});
+
+test('a ZIP file of which other programs may extract something else is not read', async () => {
+  const link = Buffer.from('00000000ffa1000000000000', 'hex');
+  const changes: Partial<BuiltEntry>[] = [
+    { central: { extra: extraField(0x756e, link) } },
+    { local: { extra: extraField(0x6c78, link) } },
+    { name: 'straße', flags: 0, madeBy: 20 },
+  ];
+  for (const change of changes) {
+    const zip = buildZip([{ name: 'a.txt', data: Buffer.from('a'), ...change }]);
+    expect(await zipEntries(new File([new Uint8Array(zip)], 'x.zip'))).toBeUndefined();
+  }
+  const times = { central: { extra: extraField(0x5455, Buffer.alloc(5)) } };
+  const usual = buildZip([{ name: 'straße', flags: 0, data: Buffer.from('a'), ...times }]);
+  expect(await zipEntries(new File([new Uint8Array(usual)], 'x.zip'))).toMatchObject([{ path: 'straße' }]);
 });
 
 test('a file that is not a ZIP file is not read as one', async () => {

@@ -24,6 +24,9 @@ function unicodePath(name: string, crc: number): Buffer {
   return extraField(0x7075, Buffer.concat([header, Buffer.from(name)]));
 }
 
+/** What Info-ZIP for Unix reads in the field 0x756e: a CRC, the mode of a symbolic link, the length of its target. */
+const UNIX_LINK = Buffer.from('00000000ffa1000000000000', 'hex');
+
 const REFUSED: Refused[] = [
   // Paths that leave the folder, or mean different files on different systems.
   ['an absolute path', 'unsafe_path', buildZip(plus({ name: '/etc/passwd' }))],
@@ -121,6 +124,25 @@ const REFUSED: Refused[] = [
     'the extra field of AES',
     'encrypted_entry',
     buildZip(withChangedEntry('notes.txt', { central: { extra: extraField(0x9901, Buffer.alloc(7)) } })),
+  ],
+
+  // Fields with which other programs extract something else.
+  ...[0x756e, 0x000d, 0x6c78, 0x4342].flatMap((id): Refused[] => [
+    [
+      `the extra field 0x${id.toString(16)}`,
+      'invalid_pack_file',
+      buildZip(withChangedEntry('notes.txt', { central: { extra: extraField(id, UNIX_LINK) } })),
+    ],
+    [
+      `the extra field 0x${id.toString(16)} before the data`,
+      'invalid_pack_file',
+      buildZip(withChangedEntry('notes.txt', { local: { extra: extraField(id, UNIX_LINK) } })),
+    ],
+  ]),
+  [
+    'a name in UTF-8 that is not marked as that, made on DOS',
+    'invalid_name_encoding',
+    buildZip(named('straße').map((entry) => ({ ...entry, flags: 0, madeBy: 20 }))),
   ],
 
   // Two entries with the same name.

@@ -1,4 +1,13 @@
 import { isSameBytes } from '../../../../shared/proof/crypto/bytes.ts';
+import {
+  ENCRYPTION_FLAGS,
+  HARMLESS_FIELDS,
+  isReadAsUtf8,
+  UNICODE_PATH,
+  UNICODE_PATH_HEADER,
+  UTF8_FLAG,
+  ZIP64_FIELD,
+} from '../../../../shared/values/zipFormat.ts';
 
 /*
  * Reads ZIP files as strictly as the command does: every byte belongs to one entry or to the directory, and both headers of
@@ -18,16 +27,9 @@ const MAX_COMMENT = 0xffff;
 const CENTRAL = 46;
 const LOCAL = 30;
 const MAX_ENTRIES = 20_000;
-/** Encrypted, strong encryption, masked. */
-const ENCRYPTED = 0x2041;
 const SIZES_AFTER_DATA = 0x08;
-/** Flags that must be equal in both headers: those above, and UTF-8. */
-const COMPARED = ENCRYPTED | SIZES_AFTER_DATA | 0x0800;
-/** The extra field of Info-ZIP that repeats the name in UTF-8, after a version and a CRC. */
-const UNICODE_PATH = 0x7075;
-const UNICODE_PATH_HEADER = 5;
-/** The extra field with sizes of 64 bits. */
-const ZIP64_FIELD = 0x0001;
+/** Flags that must be equal in both headers. */
+const COMPARED = ENCRYPTION_FLAGS | SIZES_AFTER_DATA | UTF8_FLAG;
 const DESCRIPTOR_SIGNATURE = 0x08074b50;
 
 /** What a header says of the data of an entry. */
@@ -103,28 +105,36 @@ function centralHeaderAt(view: DataView, at: number): { header: CentralHeader; n
   const [length = 0, extra = 0, comment = 0] = [28, 30, 32].map((field) => view.getUint16(at + field, true));
   const next = rest + length + extra + comment;
   if (next > view.byteLength) return undefined;
-  const isPlain = (flags & ENCRYPTED) === 0 && (method === 8 || (method === 0 && packed === bytes));
+  const isPlain = (flags & ENCRYPTION_FLAGS) === 0 && (method === 8 || (method === 0 && packed === bytes));
   // The upper four bits are the type of a Unix file: 8 is a plain file, 4 a folder, 0 says nothing.
   const type = view.getUint32(at + 38, true) >>> 28;
   const name = new Uint8Array(view.buffer, rest, length);
-  if (!isPlain || ![0, 4, 8].includes(type) || !areFields(view, rest + length, extra, name)) return undefined;
+  const fields = fieldsAt(view, rest + length, extra, name);
+  if (!isPlain || ![0, 4, 8].includes(type) || !fields) return undefined;
+  const hasUnicodePath = fields.includes(UNICODE_PATH);
+  if (!isReadAsUtf8(name, { flags, madeBy: view.getUint16(at + 4, true), hasUnicodePath })) return undefined;
   return { header: { flags, method, crc, packed, bytes, name, at: view.getUint32(at + 42, true) }, next };
 }
 
-/** Whether the extra fields fill their place, none says another name than the header, and none has the size a second time. */
-function areFields(view: DataView, start: number, length: number, name: Uint8Array): boolean {
+/**
+ * Returns the numbers of the extra fields; undefined if they do not fill their place, one may change what is extracted, one
+ * says another name than the header, or one has the size a second time.
+ */
+function fieldsAt(view: DataView, start: number, length: number, name: Uint8Array): number[] | undefined {
+  const fields: number[] = [];
   let at = start;
-  let sizes = 0;
   while (at + 4 <= start + length) {
+    const field = view.getUint16(at, true);
     const data = at + 4;
     const next = data + view.getUint16(at + 2, true);
-    if (next > start + length) return false;
+    const isSizeAgain = field === ZIP64_FIELD && fields.includes(ZIP64_FIELD);
+    if (next > start + length || !HARMLESS_FIELDS.has(field) || isSizeAgain) return undefined;
     const second = new Uint8Array(view.buffer, data, next - data).subarray(UNICODE_PATH_HEADER);
-    if (view.getUint16(at, true) === UNICODE_PATH && !isSameBytes(second, name)) return false;
-    if (view.getUint16(at, true) === ZIP64_FIELD) sizes += 1;
+    if (field === UNICODE_PATH && !isSameBytes(second, name)) return undefined;
+    fields.push(field);
     at = next;
   }
-  return at === start + length && sizes <= 1;
+  return at === start + length ? fields : undefined;
 }
 
 /** Returns a path that is safe and the same on all systems, or undefined. */
@@ -158,7 +168,7 @@ async function dataOf(file: File, header: CentralHeader, next: number): Promise<
     ((local.getUint16(6, true) ^ header.flags) & COMPARED) === 0 &&
     local.getUint16(8, true) === header.method &&
     isSameBytes(new Uint8Array(local.buffer, LOCAL, name), header.name) &&
-    areFields(local, LOCAL + name, extra, header.name) &&
+    fieldsAt(local, LOCAL + name, extra, header.name) !== undefined &&
     (isSame || (isDeferred && sizes.every((size) => size === 0)));
   if (!agrees) return undefined;
   const descriptor = await viewOf(file, end, next);
