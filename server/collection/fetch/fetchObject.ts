@@ -242,7 +242,8 @@ class CookiesOnTheWay {
   }
 }
 
-function setCookiesOf(headers: readonly (readonly [string, string])[]): string[] {
+/** Returns the values of the headers `Set-Cookie` of an answer. */
+export function setCookiesOf(headers: readonly (readonly [string, string])[]): string[] {
   return headers
     .filter(([name]) => name.toLowerCase() === 'set-cookie')
     .slice(0, MAX_COOKIES_ON_THE_WAY)

@@ -18,6 +18,7 @@ import { fetchObject } from '../fetch/fetchObject.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import type { Profiles } from '../profiles/profiles.ts';
 import { describePage } from '../record/quality/judgePage.ts';
+import { secretsOf } from '../record/secrets.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { allowsPrivateAddress, isPrivateHost } from '../sources/privateSources.ts';
 
@@ -69,7 +70,7 @@ const INDEX_MS = 300_000;
 
 /**
  * Reads what a document links to, without what must not be followed: addresses in the owner's own network, unless the
- * source is there too, and addresses with what belongs to its login.
+ * source is there too, and addresses with what is secret of its requests.
  *
  * @throws NotDerivableError if it cannot be read at all; LoginMissingError; the signal's reason.
  */
@@ -83,12 +84,12 @@ export async function readLinks(
   const { isPrivateAddress } = services.fetching;
   const mayBePrivate = allowsPrivateAddress(source, isPrivateAddress);
   // The addresses of sources are public.
-  const session = await services.profiles.sessionOf(source);
+  const secrets = secretsOf(source, await services.profiles.sessionOf(source));
   return {
     ...read,
     links: read.links.filter(
       ({ url, title }) =>
-        (mayBePrivate || !isPrivateHost(url, isPrivateAddress)) && !session?.secrets.isIn(`${url} ${title}`),
+        (mayBePrivate || !isPrivateHost(url, isPrivateAddress)) && !secrets?.isIn(`${url} ${title}`),
     ),
   };
 }

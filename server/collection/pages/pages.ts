@@ -14,11 +14,13 @@ import { isStorageFailure } from '../../store/storageErrors.ts';
 import type { Store } from '../../store/store.ts';
 import { type Deriver, objectToRead } from '../derived/process/deriver.ts';
 import { NotDerivableError } from '../derived/process/tasks.ts';
+import { setCookiesOf } from '../fetch/fetchObject.ts';
 import { ConnectionPool } from '../fetch/httpConnection.ts';
 import type { FetchServices } from '../fetch/requester.ts';
 import { asksForPassword, beginningOf, isLoginAddress, recordLogin } from '../profiles/logins.ts';
 import { LoginMissingError, type ProfileSession, type Profiles } from '../profiles/profiles.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
+import { secretsOf } from '../record/secrets.ts';
 import { readObjectBytes } from './archiveGate.ts';
 import { CaptureQueue, type PageToCapture } from './captureQueue.ts';
 import {
@@ -134,11 +136,14 @@ export class PageCapturer {
     const startsAt = store.clock.now();
     const body = await readObjectBytes(store, document.sha256, MAX_DOCUMENT_BYTES);
     if (!body) throw new PageTooLargeError();
+    const secrets = secretsOf(source, login);
+    secrets?.addCookies([...document.redirectCookies.flat(), ...setCookiesOf(document.headers)]);
     const gate = new WebGate({
       services: { ...fetching, instant: () => store.instant() },
       document: { ...document, body },
       ownerHeaders: source.headers,
       login,
+      secrets,
       userAgent: user_agent,
       timeoutMs: Math.min(request_timeout_seconds * 1000, MAX_PART_MS),
       maxBytes: Math.floor(Math.min(source.max_object_mb ?? max_object_mb, page_max_mb) * MEGABYTE),
@@ -173,6 +178,7 @@ export class PageCapturer {
         drawn,
         parts: gate.parts,
         login,
+        secrets,
       },
       (outputs) => this.#compare(source, outputs),
     );

@@ -21,6 +21,7 @@ import { recordLogin, withholdPage } from '../profiles/logins.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
 import { type ObjectReceiver, type ReceivedObject, withHeldCertificates } from '../record/objectReceiver.ts';
 import { recordEvent } from '../record/recordRetrieval.ts';
+import type { Secrets } from '../record/secrets.ts';
 import { isOfHidden, showsGivenUp } from './hiddenPages.ts';
 import type { FetchedPart } from './webGate.ts';
 
@@ -36,8 +37,10 @@ interface PageToRecord {
   viewport: RecordedPage['viewport'];
   drawn: DrawnByBrowser;
   parts: readonly FetchedPart[];
-  /** The login with which it was drawn. Then it is withheld, and nothing of the login is recorded. */
+  /** The login with which it was drawn. Then it is withheld. */
   login: ProfileSession | undefined;
+  /** What is secret of its requests, and is not recorded. */
+  secrets: Secrets | undefined;
 }
 
 /** How a page differs from the capture before it. */
@@ -105,10 +108,11 @@ const MEDIA_TYPES = {
  */
 export async function recordPage(
   { store, receiver }: { store: Store; receiver: ObjectReceiver },
-  page: PageToRecord,
+  given: PageToRecord,
   compare: (outputs: { text: string; picture: string }) => Promise<PageChange>,
 ): Promise<RecordedPageCapture> {
-  const outputs = outputsOf(withoutSecrets(page));
+  const page = { ...given, drawn: withoutSecrets(given) };
+  const outputs = outputsOf(page.drawn);
   const kept = new Map<string, ReceivedObject>();
   const certificates = await receiver.keepCertificates(
     new Map(page.parts.flatMap((part) => [...part.certificates])),
@@ -150,7 +154,7 @@ export async function recordPage(
       for (const { retrieval } of page.parts)
         if (retrieval)
           insertRetrieval(database, {
-            ...withHeldCertificates({ ...redacted(page.login, retrieval), observed_at: now }, (sha256) =>
+            ...withHeldCertificates({ ...redacted(page, retrieval), observed_at: now }, (sha256) =>
               certificates.held.has(sha256),
             ),
             source_key: page.source.key,
@@ -167,18 +171,24 @@ export async function recordPage(
   }
 }
 
-/** A page may carry what belongs to the login in its own address or in a field. What is made of it does not. */
-function withoutSecrets({ drawn, login }: PageToRecord): DrawnByBrowser {
-  if (!login) return drawn;
-  const { secrets } = login;
-  return { ...drawn, document: secrets.without(drawn.document), text: secrets.without(drawn.text) };
+/** A page may carry what is secret in its own address or in a field. What is made of it does not. */
+function withoutSecrets({ drawn, secrets }: PageToRecord): DrawnByBrowser {
+  if (!secrets) return drawn;
+  const { url, title, document, text } = drawn;
+  return {
+    ...drawn,
+    url: secrets.without(url),
+    title: secrets.without(title),
+    document: secrets.without(document),
+    text: secrets.without(text),
+  };
 }
 
 function redacted<Retrieval extends NonNullable<FetchedPart['retrieval']>>(
-  login: ProfileSession | undefined,
+  { secrets }: PageToRecord,
   retrieval: Retrieval,
 ): Retrieval {
-  return login ? login.secrets.redacted(retrieval) : retrieval;
+  return secrets?.redacted(retrieval) ?? retrieval;
 }
 
 interface Written {
@@ -190,7 +200,7 @@ interface Written {
 function writeCapture(
   database: WriteDatabase,
   now: string,
-  { source, retrieval, id, seed, started_at, ended_at, viewport, drawn, parts, login }: PageToRecord,
+  { source, retrieval, id, seed, started_at, ended_at, viewport, drawn, parts, login, secrets }: PageToRecord,
   { digests, sizes, change }: Written,
 ): RecordedPageCapture {
   const { url, title, browser, environment, outcome, reason } = drawn;
@@ -200,7 +210,7 @@ function writeCapture(
     id,
     source: source.id,
     retrieval,
-    url: login ? login.secrets.without(url) : url,
+    url,
     // Records are public, and a title may say what only the login shows, or what is withheld.
     title: login || isOfHidden(database, ofPage) ? '' : cleanTitle(title),
     started_at,
@@ -215,7 +225,7 @@ function writeCapture(
     picture_changed: change.picture_changed,
     changed_pixels: change.changed_pixels,
     requests: parts.map(({ request }) =>
-      login ? { ...request, url: login.secrets.without(request.url) } : request,
+      secrets ? { ...request, url: secrets.without(request.url) } : request,
     ),
   };
   const shown = (part: keyof typeof MEDIA_TYPES): NewRetrieval => ({

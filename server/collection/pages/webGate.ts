@@ -13,11 +13,12 @@ import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
 import { decodeContent } from '../fetch/contentCoding.ts';
 import type { HttpResponse } from '../fetch/exchange.ts';
-import { isRedirect, WITHHELD_HEADERS, withoutCookie } from '../fetch/fetchObject.ts';
+import { isRedirect, setCookiesOf, withoutCookie } from '../fetch/fetchObject.ts';
 import { isErrorStatus, wholeRange } from '../fetch/httpMessage.ts';
 import { type AttemptStats, type FetchServices, Requester } from '../fetch/requester.ts';
 import { domainOf } from '../profiles/cookies.ts';
 import type { ProfileSession } from '../profiles/profiles.ts';
+import type { Secrets } from '../record/secrets.ts';
 import { asBrowsersWrite } from './readPages.ts';
 
 /** The document that the check of the source has just stored, and the way to it. */
@@ -51,6 +52,8 @@ interface WebGateOptions {
   ownerHeaders: Record<string, string>;
   /** The login with which the page is drawn. The browser has its cookies and sends them as any browser does. */
   login: ProfileSession | undefined;
+  /** What is secret of the requests. The caller removes it from what is recorded of them. */
+  secrets: Secrets | undefined;
   userAgent: string;
   timeoutMs: number;
   maxBytes: number;
@@ -175,7 +178,7 @@ export class WebGate implements PageGate {
   ): Promise<PageAnswer | null> {
     const url = new URL(request.url);
     url.hash = '';
-    const { document, ownerHeaders, login } = this.#options;
+    const { document, ownerHeaders, login, secrets } = this.#options;
     const { body: sent, isMainDocument } = request;
     if (sent && !budget.take(sent.length)) return this.#refused(request, 'limit');
     const isFirst = isMainDocument && this.#documentOrigin === null;
@@ -186,13 +189,11 @@ export class WebGate implements PageGate {
     const received = await this.#send(url, { ...request, initiator }, own, { signal, budget });
     // No connection to a private address was opened.
     if (received.error === 'redirect_refused') return this.#refused(request, 'private_address');
-    const part = partOf(url, request, received, {
-      ownHeaders: new Set(Object.keys(own).map((name) => name.toLowerCase())),
-      login,
-      isSignedIn: login !== undefined || Object.keys(ownerHeaders).length > 0,
-    });
-    this.parts.push(part);
+    const ownHeaders = new Set(Object.keys(own).map((name) => name.toLowerCase()));
     const { response, stats } = received;
+    if (ownHeaders.size > 0 && response) secrets?.addCookies(setCookiesOf(response.headers));
+    const part = partOf(url, request, received, { ownHeaders, secrets });
+    this.parts.push(part);
     if (isMainDocument && response && !isRedirect(response)) this.#documentOrigin = url.origin;
     if (stats.isPrivate) this.#private.add(url.origin);
     return response && part.body && this.#decoded(response, part.body, budget);
@@ -260,20 +261,17 @@ interface Received {
 interface Owners {
   /** The names of the owner's headers that were sent. */
   ownHeaders: ReadonlySet<string>;
-  /** Whether the page is asked for with headers of the owner. Then what sites set for its session is the owner's. */
-  isSignedIn: boolean;
-  login: ProfileSession | undefined;
+  secrets: Secrets | undefined;
 }
 
 function partOf(
   url: URL,
   { url: asked, method, type, body: sent }: PageRequestToAnswer,
   { response, body, error, stats }: Received,
-  { ownHeaders, isSignedIn, login }: Owners,
+  { ownHeaders, secrets }: Owners,
 ): FetchedPart {
-  const requestBody = response && keptBody(sent, login);
-  const { status = null, headers: all = [], connection } = response ?? {};
-  const headers = isSignedIn ? all.filter(([name]) => !WITHHELD_HEADERS.test(name)) : all;
+  const requestBody = response && keptBody(sent, secrets);
+  const { status = null, headers = [], connection } = response ?? {};
   const object = {
     sha256: body && body.sha256,
     bytes: body && body.bytes.length,
@@ -303,10 +301,10 @@ function partOf(
   };
 }
 
-/** What a script sends of the login to its site is not kept: an object would have it in the clear. */
-function keptBody(sent: Buffer | null, login: ProfileSession | undefined): Buffer | null {
+/** What a script sends of what is secret is not kept: an object would have it in the clear. */
+function keptBody(sent: Buffer | null, secrets: Secrets | undefined): Buffer | null {
   if (!sent || sent.length === 0) return null;
-  return login?.secrets.isIn(sent.toString('latin1')) ? null : sent;
+  return secrets?.isIn(sent.toString('latin1')) ? null : sent;
 }
 
 /** What is published of a sent request: values that may be secrets are null. */

@@ -21,7 +21,7 @@ import type { ProfileSession } from './profiles.ts';
 
 /** What the login of a source means for the record of an attempt. */
 interface LoginOfCheck {
-  /** Returns the retrieval without what belongs to the login, and as failed if the login no longer works. */
+  /** Returns the retrieval without what quotes the page, and as failed if the login no longer works. */
   asRecorded(retrieval: NewRetrieval): NewRetrieval;
   /**
    * Whether the validators of the answer are kept: not if the source has another login meanwhile, or none, and not if the
@@ -60,13 +60,12 @@ export async function loginOfCheck(
   const noticed = await expiryIn(store, source, checked);
   const expiry = isLast ? noticed : undefined;
   return {
-    asRecorded: ({ page_label, ...retrieval }) =>
-      session.secrets.redacted({
-        ...retrieval,
-        // The reason quotes the page, and records are public.
-        page_label: page_label && { ...page_label, reason: WITHHELD_REASON },
-        ...(expiry && { error: 'profile_expired' as const }),
-      }),
+    asRecorded: ({ page_label, ...retrieval }) => ({
+      ...retrieval,
+      // The reason quotes the page, and records are public.
+      page_label: page_label && { ...page_label, reason: WITHHELD_REASON },
+      ...(expiry && { error: 'profile_expired' as const }),
+    }),
     mayKeepValidators: (database, current) =>
       current.profile === session.id &&
       session.isCurrent(database) &&

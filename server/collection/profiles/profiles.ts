@@ -32,6 +32,7 @@ import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { LoginCookies } from '../fetch/requester.ts';
+import { Secrets } from '../record/secrets.ts';
 import {
   type Cookie,
   cookieHeader,
@@ -43,7 +44,6 @@ import {
   withCookie,
 } from './cookies.ts';
 import { countItems, type ProfileContent, readProfile, requireSite } from './readProfile.ts';
-import { Secrets } from './secrets.ts';
 
 const MAX_PROFILES = 200;
 
@@ -187,7 +187,8 @@ export class ProfileSession implements LoginCookies {
   constructor(profile: OpenedProfile) {
     this.#profile = profile;
     this.#cookies = profile.content.cookies;
-    this.secrets = new Secrets(profile.content, profile.address);
+    this.secrets = new Secrets(profile.address);
+    this.secrets.addProfile(profile.content);
   }
 
   get id(): string {

@@ -1,13 +1,16 @@
 /*
  * Records are public, also those of bytes that are withheld. A site may write anything into its headers, such as the name of
- * an account or of a file. Of what visitors do not get, only headers are kept that say how the bytes are to be read, where a
- * redirect leads and how fresh the answer is.
+ * an account or of a file. Of what visitors do not get, and of what was got with something secret, only headers are kept
+ * that say how the bytes are to be read, by scripts of which site, where a redirect leads and how fresh the answer is.
  */
 
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   'accept-ranges',
+  'access-control-allow-credentials',
+  'access-control-allow-origin',
   'age',
   'cache-control',
+  'connection',
   'content-encoding',
   'content-language',
   'content-length',

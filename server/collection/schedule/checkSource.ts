@@ -12,7 +12,7 @@ import {
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { fetchObject } from '../fetch/fetchObject.ts';
+import { fetchObject, setCookiesOf } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
 import type { PageToCapture } from '../pages/captureQueue.ts';
 import { loginOfCheck } from '../profiles/logins.ts';
@@ -30,6 +30,7 @@ import {
   recordRetrieval,
   type SavedRetrieval,
 } from '../record/recordRetrieval.ts';
+import { type Secrets, secretsOf } from '../record/secrets.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
 
@@ -164,10 +165,13 @@ async function record(
   try {
     const { page_label, title } = await describePage({ ...attempt, url: source.url });
     const login = await loginOfCheck(store, source, { session, attempt, page_label, isLast });
+    const secrets = secretsOf(source, session);
     const fetched = login.asRecorded(
       retrievalOf(source, attempt, { round, at: store.instant(), page_label }),
     );
-    const complete = withHeldCertificates(fetched, (sha256) => certificates.held.has(sha256));
+    const complete = withHeldCertificates(withoutSecrets(fetched, secrets, attempt), (sha256) =>
+      certificates.held.has(sha256),
+    );
     const { isStored, reservation }: KeptObject = (await received?.keep(isDrawn(source, asPage))) ?? {
       isStored: true,
     };
@@ -183,7 +187,7 @@ async function record(
         validators: (database, current) =>
           login.mayKeepValidators(database, current) ? validatorsAfter(attempt, retrieval) : undefined,
         ...(isLast ? { dueAt: (current: SourceRow) => dueAt(current, attempt.retry_at) } : {}),
-        title: needsTitle(source, retrieval) ? title : null,
+        title: needsTitle(source, retrieval) ? withoutSecretsIn(title, secrets) : null,
         andAlso: login.andAlso(retrieval, { isDrawnNext: page !== null }),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
@@ -202,6 +206,20 @@ async function record(
     await certificates.discard();
     await received?.discard();
   }
+}
+
+/** Returns a retrieval without what is secret of its requests, and without the cookies that the site set for them. */
+function withoutSecrets(
+  retrieval: NewRetrieval,
+  secrets: Secrets | undefined,
+  { redirectCookies, headers }: Attempt<ReceivedObject>,
+): NewRetrieval {
+  secrets?.addCookies([...redirectCookies.flat(), ...setCookiesOf(headers)]);
+  return secrets?.redacted(retrieval) ?? retrieval;
+}
+
+function withoutSecretsIn(title: string | null, secrets: Secrets | undefined): string | null {
+  return title && (secrets?.without(title) ?? title);
 }
 
 function retrievalOf(

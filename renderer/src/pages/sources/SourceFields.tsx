@@ -187,7 +187,7 @@ function FetchFields({ canAllowPrivate, ...fields }: SourceFieldsProps) {
       )}
       <Textarea
         label="Request headers"
-        description="One per line, “Name: value”. Names are recorded in the ledger. Values stay on this node."
+        description="One per line, “Name: value”. Names are recorded in the ledger. Values are in no record, but a page is kept as the site sends it: if it shows a value, visitors can read it there."
         placeholder="Accept-Language: de"
         maxRows={8}
         classNames={{ input: classes.typed }}

@@ -1,24 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { Secrets } from '../../../server/collection/profiles/secrets.ts';
 import { publicMediaType } from '../../../server/collection/record/publicHeaders.ts';
+import { Secrets } from '../../../server/collection/record/secrets.ts';
 
-function secretsOf(values: readonly string[], stored: readonly string[] = []): Secrets {
-  const cookies = values.map((value, index) => ({
-    name: `c${index}`,
-    value,
-    domain: 'a.example',
-    hostOnly: true,
-    path: '/',
-    secure: false,
-    httpOnly: false,
-    sameSite: null,
-    expires: null,
-  }));
+function profileWith(values: readonly string[], stored: readonly string[] = []): Secrets {
+  const secrets = new Secrets('https://a.example/mine');
   const items = stored.map((value, index): [string, string] => [`i${index}`, value]);
-  return new Secrets(
-    { cookies, origins: [{ origin: 'https://a.example', items }] },
-    'https://a.example/mine',
-  );
+  secrets.addProfile({ cookies: values.map((value) => ({ value })), origins: [{ items }] });
+  return secrets;
 }
 
 describe('the values of a profile are found', () => {
@@ -30,18 +18,18 @@ describe('the values of a profile are found', () => {
   ])('%s', (_, value, expected) => {
     const [token = value] = /[A-Za-z0-9+/]{8,}=*/.exec(value) ?? [];
     const secret = value.startsWith('{') ? encodeURIComponent(/:"([^"]+)"/.exec(value)?.[1] ?? '') : token;
-    expect(secretsOf([value]).without(expected.replace('withheld', secret))).toBe(expected);
+    expect(profileWith([value]).without(expected.replace('withheld', secret))).toBe(expected);
   });
 
   test('the longest first, however many are in a text', () => {
-    const secrets = secretsOf(['abcdefgh', 'abcdefghij']);
+    const secrets = profileWith(['abcdefgh', 'abcdefghij']);
     expect(secrets.without('abcdefghij, abcdefgh and abcdefg')).toBe('withheld, withheld and abcdefg');
     expect(secrets.isIn('abcdefg')).toBe(false);
   });
 
   test('and so is a cookie that is set later, beside a storage with very many values', () => {
     const stored = Array.from({ length: 6_000 }, (_, index) => `stored-value-${index}`);
-    const secrets = secretsOf(['abcdefgh'], stored);
+    const secrets = profileWith(['abcdefgh'], stored);
     secrets.add('rotated-later-1');
     expect(secrets.without('rotated-later-1 stored-value-17')).toBe('withheld withheld');
   });
@@ -51,14 +39,14 @@ describe('the values of a profile are found', () => {
     const values = Array.from({ length: 2_000 }, (_, index) =>
       `${(index * 7919) % 2000}`.padStart(4, 'x').repeat(100),
     );
-    const secrets = secretsOf([], values);
+    const secrets = profileWith([], values);
     const text = 'xx12345678abcdefghijklmnopqrstuvwxyz'.repeat(100_000);
     expect(secrets.without(text)).toBe(text);
     expect(secrets.without(`${text}${values[1_999]}`)).toBe(`${text}withheld`);
   });
 
   test('but not what is a path, or too short', () => {
-    const secrets = secretsOf(['en', '/articles/2024/Some-Title']);
+    const secrets = profileWith(['en', '/articles/2024/Some-Title']);
     expect(secrets.without('/en/articles/2024/Some-Title')).toBe('/en/articles/2024/Some-Title');
   });
 });
