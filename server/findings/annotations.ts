@@ -9,7 +9,7 @@ import { selectionOf, withReadableQuote } from './findings.ts';
 
 /** The addresses with which annotations name findings and their targets. */
 export interface AnnotationAddresses {
-  /** The origin of the node, without a slash at its end. */
+  /** The origin of the node, or a URN that names it, without a slash at its end. */
   origin: string;
   nodeName: string;
 }

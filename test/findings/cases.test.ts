@@ -13,6 +13,7 @@ import type { Case } from '../../shared/findings/case.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { extract, run } from '../support/extract.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -154,6 +155,30 @@ describe('the bag of a case', () => {
     expect(entry).toMatchObject({ type: 'finding.added', digest: record.slice(0, 64) });
     await writeFile(join(root, 'data', 'case.json'), '{}');
     expect((await verify(root)).code).toBe(1);
+  });
+
+  test('says nothing that the request says, because the key of the node seals it', async () => {
+    const { id } = await createCase(node, 'Seen from anywhere', items());
+    const named = async () => {
+      const folder = await temporaryFolder();
+      const zip = join(folder, 'case.zip');
+      // Any loopback address and any port may lead to the node.
+      const { body } = await rawRequest(`${node.url}/api/cases/${id}/bag`, {
+        headers: { Host: '127.66.66.66:31337', 'X-Forwarded-Host': 'evil.example' },
+        encoding: 'latin1',
+      });
+      await writeFile(zip, Buffer.from(body, 'latin1'));
+      expect((await verify(zip)).code).toBe(0);
+      await extract(zip, folder);
+      return readFile(join(folder, `strongroom-case-${id}`, 'data', 'findings.jsonld'), 'utf8');
+    };
+    const own = await named();
+    expect(own).not.toMatch(/31337|127\.|evil/);
+    const [name = ''] = (await (await node.fetch('/api/ledger/key')).text()).split('+');
+    expect(own).toContain(`"id":"urn:strongroom:${name}/api/findings/${finding}"`);
+    await node.sendJson('PATCH', '/manage/settings', { public_url: 'https://archive.example' });
+    expect(await named()).toContain(`"id":"https://archive.example/api/findings/${finding}"`);
+    await node.sendJson('PATCH', '/manage/settings', { public_url: '' });
   });
 
   test('is not intact if what is in it was changed together with the manifests, also without its seal', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { ROUTE_SPECS } from '../../shared/routes.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { createPageKey, prove, signIn } from '../support/ownerPage.ts';
@@ -71,14 +72,48 @@ describe('access control (contract, section 4)', () => {
       'evil.example:7717',
       'localhost@evil.example',
       '10.0.0.1',
+      'localhost#',
+      'localhost?',
+      'localhost/x/..',
+      ':evil.example@localhost',
+      '@localhost',
+      'localhost\\',
+      'loc\talhost',
+      ' localhost:',
+      'localhost:99999',
+      '%6cocalhost',
+      '2130706433',
+      '0x7f.1',
+      '127.0.0.1:8080#',
     ]) {
       const answer = await rawRequest(`${node.url}/api/ledger`, { headers: { Host: host } });
       expect([answer.status, JSON.parse(answer.body).code], host).toEqual([421, 'unknown_host']);
     }
-    for (const host of ['localhost', 'localhost:8080', '127.0.0.1', '[::1]:7717', 'LOCALHOST']) {
+    for (const host of [
+      'localhost',
+      'localhost:8080',
+      'localhost.:8080',
+      '127.0.0.1',
+      '[::1]:7717',
+      '[0:0:0:0:0:0:0:1]',
+      'LOCALHOST',
+    ]) {
       expect((await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status, host).toBe(
         200,
       );
+    }
+  });
+
+  test('links in an answer have the host as URLs write it', async () => {
+    const node = await openTestNode();
+    const { id } = await uploadNewPack(node);
+    for (const [host, origin] of [
+      ['LOCALHOST:80', 'http://localhost'],
+      ['LocalHost.:08080', 'http://localhost.:8080'],
+      ['[0:0:0:0:0:0:0:1]:7717', 'http://[::1]:7717'],
+    ] as const) {
+      const { headers } = await rawRequest(`${node.url}/api/packs/${id}`, { headers: { Host: host } });
+      expect(headers.link).toContain(`<${origin}/`);
     }
   });
 

@@ -94,14 +94,16 @@ export function caseHandlers(
   return {
     listCases: ({ query, request }) => page(request, query, listCases(store, query)),
     readCase: ({ params: { id = '' } }) => ok(readCase(store, id)),
-    readCaseBag: async ({ params: { id = '' }, request, visitor: reader }) => {
+    readCaseBag: async ({ params: { id = '' }, visitor: reader }) => {
       readCase(store, id);
       const [{ caseBag }, { readEvidenceParts }] = await Promise.all([
         import('../../cases/caseBag.ts'),
         import('../../evidence/evidenceParts.ts'),
       ]);
       const evidenceParts = await readEvidenceParts(rendererFolder);
-      const addresses = { origin: publicAddress.originOf(request), nodeName };
+      // The bag is sealed, so nothing in it may be what the request says. Without a public address, the node is named.
+      const origin = publicAddress.origin ?? `urn:strongroom:${services.checkpoints.key.name}`;
+      const addresses = { origin, nodeName };
       return exports.streamReply(attachmentHeaders('application/zip', `strongroom-case-${id}.zip`), () =>
         caseBag({ ...services, evidenceParts, addresses, reader }, id),
       );

@@ -67,24 +67,35 @@ export function urlOf(host: string, port: number, scheme: 'http' | 'https' = 'ht
 interface ParsedHost {
   name: string;
   port: string;
+  /** The host and port as URLs have them; empty if the header is refused. */
+  host: string;
 }
 
-const NONE: ParsedHost = { name: '', port: '' };
+const NONE: ParsedHost = { name: '', port: '', host: '' };
 
 // Cached, because most requests have the same Host header and parsing it costs as much as routing the request.
 let last: { host: string | undefined; named: ParsedHost } = { host: undefined, named: NONE };
 
-/** Parses a Host header. The result is empty if it contains more than a name and a port, such as a path or a user. */
+/** Parses a Host header. The result is empty if it is anything else than `name`, `name:port`, `[v6]` or `[v6]:port`. */
 export function parseHost(host: string | undefined): ParsedHost {
   if (host !== last.host) last = { host, named: parse(host) };
   return last.named;
 }
 
-function parse(host: string | undefined): ParsedHost {
-  const url = URL.parse(`http://${host ?? ''}`);
-  if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    return NONE;
-  return { name: url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, ''), port: url.port };
+/** A name or an IPv4 address, or an IPv6 address in brackets; and a port. */
+const HOST = /^(?:([a-z\d](?:[a-z\d._-]{0,252}))|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+
+function parse(host = ''): ParsedHost {
+  const [isHost, given] = HOST.exec(host) ?? [];
+  const url = isHost === undefined ? null : URL.parse(`http://${host}`);
+  // A number that URLs read as an IPv4 address is not how anybody names this node.
+  if (url === null || (given !== undefined && given.toLowerCase() !== url.hostname)) return NONE;
+  const { hostname, port } = url;
+  return {
+    name: hostname.replace(/^\[|\]$/g, '').replace(/\.$/, ''),
+    port,
+    host: `${hostname}${/:\d+$/.exec(host)?.[0] ?? ''}`,
+  };
 }
 
 const ABSOLUTE = Symbol('absolute');
@@ -134,6 +145,14 @@ export function requireSingleHost({ url = '', headers, rawHeaders }: Targeted): 
 export function foreignTarget(): Problem {
   return invalid(
     'The request line names another host. Send only the path there, and the host in the Host header.',
+  );
+}
+
+/** Returns the problem for a Host header that does not name this node. */
+export function unknownHost(): Problem {
+  return new Problem(
+    'unknown_host',
+    'The Host header does not name this node. Use one of the node’s own addresses.',
   );
 }
 
@@ -205,12 +224,18 @@ export class PublicAddress {
     };
   }
 
-  /** Returns the scheme, host and port that a request used, for links in the response. */
+  /**
+   * Returns the scheme, host and port that a request used, for links in its response. It is the visitor's choice: nothing
+   * that is kept, signed or sealed may depend on it.
+   *
+   * @throws Problem `unknown_host` if the request names no host in a form that is accepted
+   */
   originOf(request: RequestInfo): string {
     const known = this.#current;
-    return known && this.peerOf(request).isPublic
-      ? known.origin
-      : `${isEncrypted(request) ? 'https' : 'http'}://${request.headers.host}`;
+    if (known && this.peerOf(request).isPublic) return known.origin;
+    const { host } = parseHost(request.headers.host);
+    if (host === '') throw unknownHost();
+    return new URL(`${isEncrypted(request) ? 'https' : 'http'}://${host}`).origin;
   }
 
   /** Returns whether cookies in the response should have the Secure attribute. */

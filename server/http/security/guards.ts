@@ -19,6 +19,7 @@ import {
   type PublicAddress,
   parseHost,
   requireSingleHost,
+  unknownHost,
   unmappedAddress,
 } from './addresses.ts';
 import { ticketOf } from './ticket.ts';
@@ -216,12 +217,7 @@ function hostGuard(config: HostGuardConfig): (request: IncomingMessage, path: st
       (name !== '' && name === publicAddress.name) ||
       isOwnName(name, socket, { listenHost, isShared: isShared() });
     if (!isOwn && hadAbsoluteTarget(request)) throw foreignTarget();
-    if (!isOwn) {
-      throw new Problem(
-        'unknown_host',
-        'The Host header does not name this node. Use one of the node’s own addresses.',
-      );
-    }
+    if (!isOwn) throw unknownHost();
     const { origin } = headers;
     if (SAFE_METHODS.has(method) || origin === undefined || isExtensionCall(request, path)) return;
     if (!publicAddress.isOwnOrigin(origin, request)) {

@@ -14,7 +14,13 @@ export function rawRequest(
     method = 'GET',
     headers = {},
     body,
-  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+    encoding = 'utf8',
+  }: {
+    method?: string;
+    headers?: Record<string, string>;
+    body?: string;
+    encoding?: BufferEncoding;
+  } = {},
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers, agent: false }, (response) => {
@@ -22,7 +28,7 @@ export function rawRequest(
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
+        const text = Buffer.concat(chunks).toString(encoding);
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
       });
     });
