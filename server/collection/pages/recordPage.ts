@@ -260,8 +260,7 @@ function writeCapture(
   insertPage(database, { ...record, source_key: source.key, ledger_entry: entry.seq });
   updatePageError(database, source.key, null);
   if (login) {
-    const sent = parts.flatMap(({ retrieval: part }) => part?.request?.body?.sha256 ?? []);
-    withholdPage(database, { page: id, sent, at: now });
+    withholdPage(database, { page: id, at: now });
     recordLogin(database, login, { result: 'works', source: source.key, at: now });
   }
   const event = recordPageEvent(database, now, source, {

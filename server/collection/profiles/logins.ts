@@ -4,14 +4,12 @@ import { startOfBlob } from '../../store/blobs/offloadedBlobs.ts';
 import {
   markExpired,
   markWorking,
-  uncoveredOfPage,
-  wasShownForLogin,
+  openPartsOfPage,
   wasWithheldForLogin,
 } from '../../store/sqlite/collection/profiles.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { isReleased, isWithheld } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
 import { withholdNow } from '../../withholding/withholding.ts';
 import type { Attempt } from '../fetch/requester.ts';
@@ -215,19 +213,14 @@ function withholdFromBirth(
 
 /**
  * Withholds a page that was drawn with a login, after it was inserted, in the same transaction: what it showed, what it was
- * answered and what its scripts have sent. Most of it is withheld with the document already. What the owner has shown stays
- * shown if it comes again.
+ * answered and what its scripts have sent. It is withheld for itself, also if its document is: the owner may show a document
+ * that says nothing, such as that of an application, and not what the login fills it with. What the owner has shown of a page
+ * stays shown if it comes again.
  */
-export function withholdPage(
-  database: WriteDatabase,
-  { page, sent, at }: { page: string; sent: readonly string[]; at: string },
-): void {
-  const uncovered = uncoveredOfPage(database, { page });
-  // It covers the parts, too.
-  if (uncovered.some(({ is_output }) => is_output === 1))
+export function withholdPage(database: WriteDatabase, { page, at }: { page: string; at: string }): void {
+  if (openPartsOfPage(database, { page }).some(({ is_output }) => is_output === 1))
     withholdNow(database, { page, reason: 'login' }, at);
-  const isOpen = (sha256: string) =>
-    !isWithheld(database, sha256) && !isReleased(database, sha256) && !wasShownForLogin(database, sha256);
-  for (const sha256 of [...uncovered.map((part) => part.sha256), ...sent])
-    if (isOpen(sha256)) withholdNow(database, { sha256, reason: 'login' }, at);
+  // It covers nearly all of its parts, too.
+  for (const { sha256 } of openPartsOfPage(database, { page }))
+    withholdNow(database, { sha256, reason: 'login' }, at);
 }

@@ -283,6 +283,31 @@ describe('a page of a login, drawn again and again,', () => {
     expect(await visitor([partOf(second)])).toEqual([451]);
   });
 
+  test('is not shown with its document, which may say nothing by itself', async () => {
+    const { web, node, profile } = await open();
+    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
+    await node.check();
+    const show = async (target: object) =>
+      expect((await node.node.sendJson('DELETE', '/manage/withheld', target)).status).toBe(200);
+    const visitor = async (digests: (string | null | undefined)[]) =>
+      Promise.all(digests.map(async (sha256) => (await node.node.fetch(`/archive/${sha256}`)).status));
+    const [first] = await pagesOf(node, id);
+    await show({ retrieval: first?.retrieval });
+    expect(await visitor([first?.text, first?.document, first?.picture, partOf(first)])).toEqual(
+      Array(4).fill(451),
+    );
+    // The next one has the same document, and what it was answered is withheld for itself, too.
+    await node.check();
+    await show({ page: first?.id });
+    const [second] = await pagesOf(node, id);
+    expect(second?.text).toBe(first?.text);
+    const { last_sha256 } = await node.source(id);
+    expect(await visitor([last_sha256, first?.text, first?.picture, partOf(first), partOf(second)])).toEqual([
+      200, 200, 200, 200, 451,
+    ]);
+    expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+  });
+
   test('is kept also if it sends what was given up', async () => {
     const web = await ScriptedWeb.open();
     const body = 'what the script sends';

@@ -11,7 +11,7 @@ import {
   selectValue,
   updates,
 } from '../engine/queries.ts';
-import { isReleasedSql, isWithheldSql } from '../node/withheld.ts';
+import { isReleasedSql } from '../node/withheld.ts';
 
 /** A profile with what only its key opens. */
 export interface ProfileRow extends Omit<Profile, 'sources'> {
@@ -170,26 +170,33 @@ export const wasWithheldForLogin = hasRow<[asked: { sha256: string; source: numb
   SELECT 1 FROM retrievals r JOIN withholdings w ON w.retrieval = r.id
   WHERE r.sha256 = $sha256 AND r.source_key = $source AND w.reason = 'login' LIMIT 1`);
 
-/** Whether the owner has shown an object that was withheld for a login by its own digest. */
-export const wasShownForLogin = hasRow<[sha256: string]>(`
-  SELECT 1 FROM showings s JOIN withholdings w ON w.ledger_entry = s.withheld
-  WHERE w.sha256 = ? AND w.reason = 'login' LIMIT 1`);
+/** The condition that a retrieval of a page brought a digest, or that the page sent it then. */
+const hasDigest = (part: string, digest: string) =>
+  `${digest} IN (${part}.sha256, ${part}.request -> 'body' ->> 'sha256')`;
 
 /**
- * Returns what a page drawn with a login showed and was answered, and what visitors could read of it: neither withheld nor
- * given up, nor had by other sources, and not what the owner has shown of an earlier page of this source.
+ * The condition that a digest is withheld for itself, or with a page that has it itself. What is withheld only with the
+ * document, or with another page of it, would be shown with these.
  */
-export const uncoveredOfPage = selectAll<{ sha256: string; is_output: number }, [page: { page: string }]>(`
-  SELECT part.sha256, max(part.status IS NULL) AS is_output FROM retrievals part
-  WHERE part.part_of = $page AND part.sha256 IS NOT NULL
-    AND NOT ${isWithheldSql('part.sha256')} AND NOT ${isReleasedSql('part.sha256')}
-    AND (part.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
-      WHERE other.sha256 = part.sha256 AND other.source_key <> part.source_key))
+const isWithheldAlone = (digest: string) => `EXISTS (SELECT 1 FROM withheld_objects o
+  JOIN withholdings w ON w.ledger_entry = o.withholding WHERE o.sha256 = ${digest} AND (w.sha256 = ${digest}
+    OR EXISTS (SELECT 1 FROM retrievals own WHERE own.part_of = w.page AND ${hasDigest('own', digest)})))`;
+
+/**
+ * Returns what a page drawn with a login showed, was answered and has sent, and what visitors could read of it once its
+ * document is shown: neither withheld without it nor given up, not what the owner has shown of an earlier page of this
+ * source, and no answer that other sources have.
+ */
+export const openPartsOfPage = selectAll<{ sha256: string; is_output: number }, [page: { page: string }]>(`
+  SELECT part.digest AS sha256, max(part.is_output) AS is_output FROM (
+    SELECT r.sha256 AS digest, r.source_key, r.status IS NULL AS is_output FROM retrievals r
+    WHERE r.part_of = $page AND r.sha256 IS NOT NULL AND (r.status IS NULL OR NOT EXISTS (
+      SELECT 1 FROM retrievals other WHERE other.sha256 = r.sha256 AND other.source_key <> r.source_key))
+    UNION ALL SELECT r.request -> 'body' ->> 'sha256', r.source_key, 0 FROM retrievals r WHERE r.part_of = $page
+  ) AS part
+  WHERE part.digest IS NOT NULL AND NOT ${isWithheldAlone('part.digest')} AND NOT ${isReleasedSql('part.digest')}
     AND NOT EXISTS (SELECT 1 FROM showings s JOIN withholdings w ON w.ledger_entry = s.withheld
-      WHERE w.reason = 'login' AND (w.sha256 = part.sha256 OR EXISTS (
-        SELECT 1 FROM retrievals earlier JOIN page_captures p ON p.id = earlier.part_of
-        JOIN retrievals document ON document.id = p.retrieval
-        WHERE earlier.sha256 = part.sha256 AND earlier.source_key = part.source_key
-          AND p.ledger_entry < s.ledger_entry
-          AND (p.id = w.page OR document.sha256 = (SELECT sha256 FROM retrievals WHERE id = w.retrieval)))))
-  GROUP BY part.sha256`);
+      WHERE w.reason = 'login' AND (w.sha256 = part.digest OR EXISTS (SELECT 1 FROM retrievals earlier
+        WHERE earlier.part_of = w.page AND earlier.source_key = part.source_key
+          AND ${hasDigest('earlier', 'part.digest')})))
+  GROUP BY part.digest`);
