@@ -76,6 +76,24 @@ describe('importing a WARC file (contract, section 3)', () => {
     });
   });
 
+  test('records no header that carries a session, and the others as they came', async () => {
+    const secret = 'sid=frangipane-7';
+    const head = (status: string, ...lines: string[]) =>
+      [`HTTP/1.1 ${status}`, ...lines, `SET-COOKIE: ${secret}`, 'X-Odd:  kept', '', ''].join('\r\n');
+    await imported(
+      node,
+      gzippedByRecord([
+        record({ uri: 'http://example.com/', block: `${head('200 OK', `Set-Cookie2: ${secret}`)}body` }),
+        record({ uri: 'http://example.com/from', block: head('302 Found', 'Location: /to') }),
+        record({ uri: 'http://example.com/to', block: `${head('200 OK')}other` }),
+      ]),
+    );
+    const { id } = await sourceNamed(node, 'http://example.com/');
+    expect((await node.retrievals(id)).map(({ headers }) => headers)).toEqual([[['X-Odd', 'kept']]]);
+    for (const path of ['/api/retrievals', '/api/dump.jsonl', '/api/warc'])
+      expect(await (await node.node.fetch(path)).text()).not.toContain(secret);
+  });
+
   test('does not record the same capture twice', async () => {
     await imported(node, Buffer.concat(file));
     expect(await imported(node, gzippedByRecord(file))).toMatchObject({

@@ -1,6 +1,6 @@
 import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
 import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
-import { isRedirect } from '../../fetch/fetchObject.ts';
+import { isRedirect, WITHHELD_HEADERS } from '../../fetch/fetchObject.ts';
 import {
   ByteSource,
   decodeChunked,
@@ -282,6 +282,10 @@ async function readRevisit(
   return { answer, payload: null, refersTo };
 }
 
+/**
+ * Returns what is recorded of an answer. The headers become a public record of this node, so those that carry a session are
+ * left out: a browser may have written the file while somebody was signed in.
+ */
 async function answerOf(
   url: string,
   { status, headers, content_type }: Pick<CapturedAnswer, 'status' | 'headers' | 'content_type'>,
@@ -289,7 +293,8 @@ async function answerOf(
   error: CapturedAnswer['error'],
 ): Promise<CapturedAnswer> {
   const page_label = await detectPageLabel({ url, final_url: url, status, headers, content_type, beginning });
-  return { status, headers, content_type, error, page_label };
+  const kept = headers.filter(([name]) => !WITHHELD_HEADERS.test(name));
+  return { status, headers: kept, content_type, error, page_label };
 }
 
 function isTruncated(record: WarcRecord): boolean {
