@@ -288,6 +288,13 @@ export const packsQuery = z.strictObject({
 });
 export type PacksQuery = z.output<typeof packsQuery>;
 
+export const packUploadQuery = z.strictObject({
+  piece_of: digestSchema.optional().meta({
+    description:
+      'The SHA-256 of the file of a set that the one file of this pack is a piece of. They are withheld together from then on, and the piece of a file that was released is refused. For the owner only',
+  }),
+});
+
 export const newFlagSchema = z
   .strictObject({ reason: flagReasonSchema, note: text(0, 10_000).default('') })
   .refine((flag) => flag.reason !== 'other' || flag.note.trim() !== '', {

@@ -72,6 +72,7 @@ async function publish(folder: string, data: string): Promise<string> {
     partBytes: FILE_BYTES,
     found: () => undefined,
     read: () => undefined,
+    isSet: () => undefined,
     changed: () => undefined,
   });
   return pack;

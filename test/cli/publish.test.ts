@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { connectToNode } from '../../server/cli/node/withNode.ts';
 import { type FolderToPublish, publishFolder } from '../../server/cli/publishing/publishFolder.ts';
 import { SentFiles } from '../../server/cli/publishing/sentFiles.ts';
@@ -8,9 +9,12 @@ import type { Pack } from '../../shared/archive/pack.ts';
 import type { DataSet } from '../../shared/archive/set.ts';
 import { PART_BYTES as DEFAULT_PART_BYTES } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES } from '../../shared/limits.ts';
-import { sampleRecord, sha256Of } from '../support/archive/packs.ts';
+import { release, withhold } from '../copies/withheldCopies.ts';
+import { packForm, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, setFiles } from '../support/archive/sets.ts';
+import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 afterEach(closeTestNodes);
 
@@ -35,6 +39,7 @@ async function publish(node: TestNode, folder: string, changes: Partial<FolderTo
     partBytes: PART_BYTES,
     found: () => undefined,
     read: () => undefined,
+    isSet: () => undefined,
     changed: () => undefined,
     ...changes,
   });
@@ -115,6 +120,98 @@ test('a publishing that was interrupted goes on, and sends no finished part agai
   ]);
   expect(after).toHaveLength(5);
   await requireServed(node, pack, files);
+});
+
+describe('a file that the node has given up or withholds', () => {
+  const LARGE = contentOf(3, 25_000);
+  const PIECES = [0, 10_000, 20_000].map((start) => LARGE.subarray(start, start + 10_000));
+  const folderWithIt = () => writeFolder({ 'b.csv': contentOf(2, 5_000), 'large.bin': LARGE });
+
+  const statuses = (node: TestNode) =>
+    Promise.all(PIECES.map(async (piece) => (await node.fetch(`/api/blobs/${sha256Of(piece)}`)).status));
+
+  async function interrupted(node: TestNode, folder: string): Promise<void> {
+    let read = 0;
+    const published = publish(node, folder, {
+      read: (bytes) => {
+        read += bytes;
+        // Pieces are sent first. The last one is on its way.
+        if (read > 22_000) throw new Error('killed');
+      },
+    });
+    await expect(published).rejects.toThrow('killed');
+  }
+
+  test.each(['before', 'after'])(
+    'is not shown in pieces, also if the publishing ends before the list, and it is withheld %s that',
+    async (when) => {
+      const node = await openTestNode();
+      const folder = await folderWithIt();
+      if (when === 'before') {
+        await uploadNewPack(node, {}, { 'large.bin': LARGE });
+        await withhold(node, { sha256: sha256Of(LARGE) });
+      }
+      await interrupted(node, folder);
+      if (when === 'after') await withhold(node, { sha256: sha256Of(LARGE) });
+      expect((await statuses(node)).filter((status) => status === 451).length).toBeGreaterThan(0);
+      expect(await statuses(node)).not.toContain(200);
+      await publish(node, folder);
+      expect(await statuses(node)).toEqual([451, 451, 451]);
+      expect((await node.fetch(`/api/blobs/${sha256Of(contentOf(2, 5_000))}`)).status).toBe(200);
+    },
+  );
+
+  test('is not shown in a piece that somebody else has sent', async () => {
+    const node = await openTestNode();
+    const folder = await folderWithIt();
+    await interrupted(node, folder);
+    const parts = (await packs(node)).map(({ id, files }) => ({ id, files }));
+    const other = await openTestNode();
+    await uploadNewPack(other, {}, { 'large.bin': LARGE });
+    await withhold(other, { sha256: sha256Of(LARGE) });
+    for (const { id } of parts) {
+      const file = await (await node.fetch(`/api/packs/${id}/file`)).blob();
+      const sent = { method: 'POST', headers: { 'Content-Type': 'application/zip' }, body: file };
+      expect((await other.fetchAsOwner('/api/packs', sent)).status).toBe(201);
+    }
+    expect(await statuses(other)).toContain(200);
+    await interrupted(other, folder);
+    expect(await statuses(other)).not.toContain(200);
+  });
+
+  test('is not taken in pieces after its release, and the command says that parts are public', async () => {
+    const node = await openTestNode();
+    await uploadNewPack(node, {}, { 'large.bin': LARGE });
+    await release(node, sha256Of(LARGE));
+    const folder = await folderWithIt();
+    await writeFile(join(folder, 'pack.json'), JSON.stringify(sampleRecord()));
+    const args = ['publish', folder, '--part-bytes', String(PART_BYTES), '--data', node.dataFolder];
+    const { code, stderr } = await runHere(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain('Each part is public as soon as the node has it');
+    expect(stderr).toContain(`This archive gave up the bytes of ${sha256Of(LARGE)} for good`);
+    expect(await statuses(node)).toEqual([404, 404, 404]);
+    for (const piece of PIECES) {
+      const sha256 = sha256Of(piece);
+      const file = join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+      expect(existsSync(file)).toBe(false);
+    }
+  });
+
+  test('is tied to a piece by the owner only', async () => {
+    const node = await openTestNode();
+    await uploadNewPack(node, {}, { 'open.txt': 'Open.' });
+    await share(node, 'contribute');
+    const address = `/api/packs?piece_of=${sha256Of(LARGE)}`;
+    const send = (files: Record<string, string>) => ({
+      method: 'POST',
+      body: packForm(sampleRecord({ title: 'Tied' }), files),
+    });
+    const refused = await node.fetch(address, send({ piece: 'Open.' }));
+    expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'owner_required' }]);
+    const two = await node.fetchAsOwner(address, send({ piece: 'Open.', other: 'Other.' }));
+    expect([two.status, await two.json()]).toMatchObject([422, { code: 'invalid_field' }]);
+  });
 });
 
 test('notes that are written anew have a part as a whole, so that it is not planned as another one', async () => {

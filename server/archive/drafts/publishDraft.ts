@@ -17,7 +17,7 @@ import {
   putDraftPart,
 } from '../../store/sqlite/archive/drafts.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { fileOfPack, joinFiles } from '../../store/sqlite/archive/sets.ts';
+import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { AdmittedWrite } from '../limits/writeLimits.ts';
@@ -264,15 +264,12 @@ async function publishPart(
   const checked = checkRecord(partRecord(record, files));
   const row = { draft: draft.id, revision: draft.revision, position, pack: checked.id, piece };
   const whole = draft.files[planned[0]?.file ?? 0]?.sha256;
-  const note = (database: WriteDatabase) => {
-    putDraftPart(database, row);
-    // The manifest comes last. A piece of a file that is withheld is not shown until then either.
-    if (piece !== null && whole !== undefined) joinFiles(database, [[whole, piece]]);
-  };
+  const note = (database: WriteDatabase) => putDraftPart(database, row);
   const added = await addPack(writes, {
     checked,
     staged,
     isPartial: true,
+    pieceOf: piece === null ? undefined : whole,
     onRecorded: note,
     reserveSpace: async (bytes) => requireSpace(bytes),
     repairStore: store,

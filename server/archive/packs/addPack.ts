@@ -8,6 +8,7 @@ import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { discardAll } from '../../store/blobs/staging.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
+import { type JoinedPart, joinFiles } from '../../store/sqlite/archive/sets.ts';
 import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
@@ -21,7 +22,7 @@ import {
 import { isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';
+import { checkNewSet, requireSetNotReleased, type SetLimits } from '../sets/checkSet.ts';
 import { recordSet } from '../sets/readSet.ts';
 import type { SetIndex } from '../sets/setIndex.ts';
 import { type CheckedRecord, checkRecord, requireNewPaths } from './checkRecord.ts';
@@ -41,6 +42,11 @@ export type NewPack = SentRecord & {
   isPartial?: boolean;
   /** Digests of files whose bytes are nowhere to be had. The pack is recorded without them. */
   absent?: ReadonlySet<string>;
+  /**
+   * The digest of the file of a set that the one file of the pack is a piece of, said by the owner or known from its bytes. The
+   * two are withheld together from now on, before the list of the set is there.
+   */
+  pieceOf?: string | undefined;
   /** What the sender may make a set of. Without it, anything. */
   setLimits?: SetLimits;
   /** Whether the record exists elsewhere, as in an exported pack file: its paths are taken as they are. */
@@ -78,7 +84,7 @@ export interface AddedPack {
  * errors.
  */
 export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
-  const { staged, absent, reserveSpace, repairStore = store, isPartial = false } = pack;
+  const { staged, absent, reserveSpace, repairStore = store, isPartial = false, pieceOf } = pack;
   try {
     const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
@@ -92,9 +98,11 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
         : checked;
     if (staged) requireMatchingFiles(sent, staged);
     if (!staged || isPartial) requireHeldFiles(store.read, held);
+    const joined = joinedWith(checked, pieceOf);
+    requireSetNotReleased(store.read, joined);
     if (isHeld) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
-      await recordSentAgain(repairStore, pack);
+      await recordSentAgain(repairStore, pack, joined);
       return existing();
     }
     requireNotReleased(store.read, checked);
@@ -111,7 +119,10 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     const text = await store.write((database) => {
       const record = () =>
         recordPack(database, checked, store.instant(), namedOnly(database, pack), onRecorded);
-      return fromPeer(database, pack.from, record);
+      requireSetNotReleased(database, joined);
+      const recorded = fromPeer(database, pack.from, record);
+      joinFiles(database, joined);
+      return recorded;
     });
     return text === undefined ? existing() : { id, created: true, text };
   } finally {
@@ -130,6 +141,15 @@ function checkPaths(
   requireNewPaths(paths, (path) => pointerTo(path, 'path'));
 }
 
+/** Returns what a piece of a file belongs to. @throws Problem `invalid_field` for a pack that is no piece */
+function joinedWith({ record: { files } }: CheckedRecord, pieceOf: string | undefined): JoinedPart[] {
+  if (pieceOf === undefined) return [];
+  const [piece, ...others] = files;
+  if (!piece || others.length > 0)
+    throw new Problem('invalid_field', 'A pack that holds a piece of a file has no other files.');
+  return [[pieceOf, piece.sha256]];
+}
+
 type Sent = Pick<NewPack, 'from' | 'staged'>;
 
 /** The digests whose bytes were sent. Whoever names another digest need not have its bytes. */
@@ -144,14 +164,18 @@ function namedOnly(database: ReadDatabase, pack: Sent): (sha256: string) => bool
     pack.from === undefined && !sent.has(sha256) && blobBytes(database, sha256) !== undefined;
 }
 
-/** Records that files that came from a peer were sent by somebody else, too: they are no longer from the peer alone. */
-async function recordSentAgain(store: Store, pack: Sent): Promise<void> {
+/**
+ * Records of which file a pack that is here is a piece, and that files that came from a peer were sent by somebody else, too:
+ * they are no longer from the peer alone.
+ */
+async function recordSentAgain(store: Store, pack: Sent, joined: readonly JoinedPart[]): Promise<void> {
   const sent = pack.from === undefined ? [...sentBytes(pack)] : [];
   const all = { digests: JSON.stringify(sent), origin: null };
   const isOfPeer = onlyFromOthers(store.read, all).length + withheldByOthers(store.read, all).length > 0;
-  if (!isOfPeer) return;
+  if (!isOfPeer && joined.length === 0) return;
   await store.write((database) => {
-    for (const sha256 of sent) {
+    joinFiles(database, joined);
+    for (const sha256 of isOfPeer ? sent : []) {
       forgetOrigin(database, sha256);
       cameFromElsewhere(database, { sha256 });
     }

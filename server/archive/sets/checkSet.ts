@@ -5,7 +5,7 @@ import { confirmDamage, type DamageContext } from '../../fixity/audit.ts';
 import { hashJoined } from '../../hashing/hashFiles.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
-import { fileOfPack } from '../../store/sqlite/archive/sets.ts';
+import { fileOfPack, type JoinedPart } from '../../store/sqlite/archive/sets.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import { OWNER, type Reader, unreadable, unreadableAmong } from '../../withholding/withholding.ts';
@@ -65,7 +65,7 @@ async function readChecked(
   const index = await readNewSet(store, record);
   if (!index) return undefined;
   if (index.bytes > maxBytes) throw setTooLarge(index.bytes, maxBytes);
-  requireNotReleased(store.read, index);
+  requireSetNotReleased(store.read, index.joined);
   await requireParts(store.read, index, mayTakePacks);
   await requireDigests(store, index);
   return index;
@@ -79,7 +79,7 @@ export function setTooLarge(bytes: number, maxBytes: number): Problem {
 }
 
 /** Parts have other digests than the file whose bytes they have. @throws Problem `released` */
-function requireNotReleased(database: ReadDatabase, { joined }: SetIndex): void {
+export function requireSetNotReleased(database: ReadDatabase, joined: readonly JoinedPart[]): void {
   const [released] = releasedAmong(
     database,
     joined.map(([file]) => file),

@@ -143,7 +143,7 @@ const PUBLISH_HELP = `Usage: strongroom publish DIR [options]
 
 Publishes a folder. A folder of at most 50 MB and 5,000 files becomes a pack. A larger one becomes a
 set: packs of at most 50 MB each, and a manifest that lists the files. The manifest is published last; before it, nothing is
-listed.
+listed. Each part is public as soon as the node has it, also if the command is interrupted.
 
 If the command is interrupted, run it again: it goes on where it was, and sends no part again that the node has. A file
 that changed since it was sent is sent again. What was sent is noted in the folder “publishing” of the data folder.
@@ -179,6 +179,10 @@ export const publish: Command = {
         partBytes: partBytesOf(values['part-bytes']),
         found: (bytes: number) => progress.found(bytes),
         read: (bytes: number) => progress.read(bytes),
+        isSet: () =>
+          printError(
+            'It becomes a set. Each part is public as soon as the node has it, also if the command is interrupted.',
+          ),
         changed: (paths: readonly string[]) => {
           progress.clear();
           for (const path of paths.slice(0, MAX_NAMED))

@@ -28,6 +28,8 @@ export interface FolderToPublish {
   /** Called with the bytes to send, and with those that were sent. */
   found: (bytes: number) => void;
   read: (bytes: number) => void;
+  /** Called before the first part of a set is sent. */
+  isSet: () => void;
   /** Called with the paths of files that changed since an earlier run has sent them. */
   changed: (paths: readonly string[]) => void;
 }
@@ -67,6 +69,7 @@ export async function publishFolder(node: NodeClient, input: FolderToPublish): P
   const packBytes = input.partBytes < PART_BYTES ? input.partBytes : MAX_PACK_BYTES;
   if (bytes <= packBytes && files.length <= MAX_PACK_FILES) return publishPack(node, input, files, bytes);
   await requireAllowed(node, bytes);
+  input.isSet();
   const publishing = new Publishing(node, input, record, files);
   const notes = await SentFiles.open(join(input.notes, `${keyOf(input.folder, record)}.jsonl`), (sent) =>
     publishing.known(sent),
@@ -77,7 +80,7 @@ export async function publishFolder(node: NodeClient, input: FolderToPublish): P
     await requireUnchanged(input.folder, files);
     const pack = await uploadPack(
       node,
-      withoutFiles(record),
+      { record: withoutFiles(record) },
       [{ path: SET_FILE, content: manifestText(set) }],
       () => undefined,
     );
@@ -166,7 +169,7 @@ async function publishPack(
     start: 0,
     bytes: size,
   }));
-  const { id } = await uploadPack(node, record, uploaded, read);
+  const { id } = await uploadPack(node, { record }, uploaded, read);
   return { pack: id, files: files.length, bytes, parts: 0, sent: 0 };
 }
 
@@ -191,6 +194,8 @@ class Publishing {
   /** The pieces of each file, in their order. */
   readonly #pieces = new Map<string, Piece[]>();
   readonly #changed = new Set<string>();
+  /** The digests of the files that are cut, as far as they were asked for. */
+  readonly #whole = new Map<string, Promise<string>>();
   /** How many parts in a row the node did not have. */
   #misses = 0;
 
@@ -265,7 +270,8 @@ class Publishing {
 
   /** Returns whether the part had to be sent. */
   async #sendPart(pieces: readonly Piece[], notes: SentFiles): Promise<boolean> {
-    const held = await this.#heldPart(pieces);
+    const pieceOf = await this.#wholeOf(pieces);
+    const held = await this.#heldPart(pieces, pieceOf);
     if (held) for (const { bytes } of pieces) this.#input.read(bytes);
     const uploaded = pieces.map(({ found, path, start, bytes }) => ({
       path,
@@ -275,7 +281,9 @@ class Publishing {
     }));
     const pack =
       held ??
-      (await uploadPack(this.#node, this.#partRecord(), uploaded, (bytes) => this.#input.read(bytes)));
+      (await uploadPack(this.#node, { record: this.#partRecord(), pieceOf }, uploaded, (bytes) =>
+        this.#input.read(bytes),
+      ));
     await requireUnchanged(
       this.#input.folder,
       pieces.map(({ found }) => found),
@@ -299,17 +307,42 @@ class Publishing {
    * Returns the part if the node has it. A part can be there without a note only if a run ended between the answer and
    * the note, so only the first parts of a run are looked for, and those after one that was found.
    */
-  async #heldPart(pieces: readonly Piece[]): Promise<Pick<Pack, 'id' | 'files'> | undefined> {
+  async #heldPart(
+    pieces: readonly Piece[],
+    pieceOf: string | undefined,
+  ): Promise<Pick<Pack, 'id' | 'files'> | undefined> {
     if (this.#misses >= AT_ONCE) return undefined;
     const files: PackFile[] = [];
     for (const { found, path, start, bytes } of pieces) {
       const sha256 = await digestOfRange(join(this.#input.folder, found.path), { start, bytes });
       files.push({ path, sha256, bytes, media_type: mime.lookup(path) || 'application/octet-stream' });
     }
-    const { id } = checkRecord(partRecord(this.#record, files));
+    const { id, text } = checkRecord(partRecord(this.#record, files));
     const held = await this.#packOnNode(id);
     this.#misses = held ? 0 : this.#misses + 1;
+    // Somebody else may have sent it, who did not say what it is a piece of.
+    if (held && pieceOf !== undefined)
+      await this.#node.send('addPack', {
+        type: 'application/json',
+        chunks: [Buffer.from(text)],
+        query: { piece_of: pieceOf },
+      });
     return held;
+  }
+
+  /**
+   * Returns the digest of the file that a part has a piece of; undefined for a part that has whole files. The node must know
+   * it with the piece, which is public at once if the file is not withheld.
+   */
+  async #wholeOf([piece]: readonly Piece[]): Promise<string | undefined> {
+    if (!piece?.isPiece) return undefined;
+    const { path, size } = piece.found;
+    let whole = this.#whole.get(path);
+    if (!whole) {
+      whole = digestOfRange(join(this.#input.folder, path), { start: 0, bytes: size });
+      this.#whole.set(path, whole);
+    }
+    return whole;
   }
 
   async #packOnNode(id: string): Promise<Pack | undefined> {
@@ -330,9 +363,8 @@ class Publishing {
   async setFiles(): Promise<Iterable<SetFile>> {
     const whole = new Map<string, string>();
     for (const [path, pieces] of this.#pieces) {
-      if (pieces.length < 2) continue;
-      const range = { start: 0, bytes: pieces[0]?.found.size ?? 0 };
-      whole.set(path, await digestOfRange(join(this.#input.folder, path), range));
+      const sha256 = await this.#wholeOf(pieces);
+      if (sha256 !== undefined) whole.set(path, sha256);
     }
     return this.#listFiles(whole);
   }

@@ -26,12 +26,12 @@ const unused: Buffer[] = [];
  * Sends a pack as multipart/form-data (RFC 7578) while its files are read, and compares the digests that the node
  * computed with those of what was read.
  *
- * @param record the record without its files
+ * @param upload the record without its files, and the digest of the file that the one file sent is a piece of
  * @throws FileChangedError; RefusedByNodeError; Error if the node does not answer, or has other digests
  */
 export async function uploadPack(
   node: NodeClient,
-  record: object,
+  { record, pieceOf }: { record: object; pieceOf?: string | undefined },
   files: readonly UploadedFile[],
   onRead: (bytes: number) => void,
 ): Promise<Pack> {
@@ -57,7 +57,11 @@ export async function uploadPack(
     yield Buffer.from(`--${boundary}--\r\n`);
   }
   const type = `multipart/form-data; boundary=${boundary}`;
-  const { json: pack } = await node.send('addPack', { type, chunks: body() });
+  const { json: pack } = await node.send('addPack', {
+    type,
+    chunks: body(),
+    query: { piece_of: pieceOf },
+  });
   for (const { path, sha256 } of pack.files)
     if (digests.get(path) !== sha256) throw new Error(`The node has other bytes of ${path} than were sent.`);
   return pack;

@@ -4,6 +4,7 @@ import {
   packRecordSchema,
   packSchema,
   packsQuery,
+  packUploadQuery,
   packUploadRecordSchema,
   verificationSchema,
 } from '../../archive/pack.ts';
@@ -91,6 +92,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Packs',
     summary: 'Upload a pack',
+    query: packUploadQuery,
     body: {
       kind: 'stream',
       mediaTypes: ['application/json', 'multipart/form-data', 'application/zip'],

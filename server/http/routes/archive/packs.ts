@@ -5,6 +5,7 @@ import {
   MAX_CITATION_FILE_BYTES,
 } from '../../../../shared/archive/recordImport.ts';
 import { GIGABYTE } from '../../../../shared/limits.ts';
+import { Problem } from '../../../../shared/problems.ts';
 import { pathOf } from '../../../../shared/routes/route.ts';
 import { ROUTES } from '../../../../shared/routes.ts';
 import type { Drafts } from '../../../archive/drafts/drafts.ts';
@@ -78,10 +79,12 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
   const packFiles = new PackFiles(store);
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
-    addPack: async ({ request, visitor, admitted }) => {
+    addPack: async ({ query: { piece_of: pieceOf }, request, visitor, admitted }) => {
+      if (pieceOf !== undefined && !visitor.owner) throw onlyOwnersPieces();
       const upload = await readPackUpload(request, store);
       const { id, created, text } = await addPack(admitted.store, {
         ...upload,
+        pieceOf,
         setLimits: {
           maxBytes: settings.current.max_set_gb * GIGABYTE,
           mayTakePacks: visitor.owner,
@@ -111,6 +114,11 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
       return createdText(readPackText(store.read, id), addressOf(id));
     },
   } satisfies Partial<Handlers>;
+}
+
+/** Whoever says what a piece belongs to says what is withheld with it. */
+function onlyOwnersPieces(): Problem {
+  return new Problem('owner_required', 'Only the owner can say of which file a pack holds a piece.');
 }
 
 /** Handlers for the comparison of packs. */
