@@ -17,7 +17,7 @@ import {
   withheldInTheClear,
 } from '../store/sqlite/node/copies.ts';
 import { isCheckedElsewhere, offloadedBytes } from '../store/sqlite/node/offloadedObjects.ts';
-import { isReleased, isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
+import { isWithheld, releaseOf } from '../store/sqlite/node/withheld.ts';
 import { type SyncedCopy, sentDigest } from './copyFiles.ts';
 import { LEFT_OUT, OBJECTS, objectPath } from './copyPaths.ts';
 import { purgeEncrypted } from './earlierEncrypted.ts';
@@ -142,8 +142,7 @@ export class WithheldObjects {
     const all = (database: typeof read, { after, limit }: { after: string; limit: number }) =>
       withheldDigests(database, { after, limit });
     if (copy.pages === 1)
-      for await (const digests of this.#pages(all))
-        for (const sha256 of digests) if (!isReleased(read, sha256)) named.add(sha256);
+      for await (const digests of this.#pages(all)) for (const sha256 of digests) named.add(sha256);
     for await (const digests of this.leftOut()) for (const sha256 of digests) named.add(sha256);
     this.#named = named;
     if (named.size === 0) return files.removeLater([LEFT_OUT]);

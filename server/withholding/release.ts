@@ -5,13 +5,7 @@ import { isJoined, partsOfJoined } from '../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, usesOfObject } from '../store/sqlite/node/blobs.ts';
-import {
-  finishRelease,
-  insertRelease,
-  isReleased,
-  releaseOf,
-  uncover,
-} from '../store/sqlite/node/withheld.ts';
+import { finishRelease, insertRelease, isReleased, releaseOf } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { releaseDigest } from './withholding.ts';
 
@@ -69,7 +63,6 @@ export function releaseNow(
   appendEntry(database, { type: 'object.released', subject: sha256, digest: releaseDigest(release), at });
   // What was derived from the bytes is deleted with them, and overwritten in the file of the database.
   insertRelease(database, release);
-  uncover(database, sha256);
   return release;
 }
 

@@ -1,14 +1,21 @@
-import { rename } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
+import type { PageList } from '../../shared/collection/page.ts';
 import type { Release } from '../../shared/node/withheld.ts';
+import { handIn } from '../collection/handedIn/support.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
-import { filesOf, uploadNewPack } from '../support/archive/packs.ts';
+import { show, withhold } from '../copies/withheldCopies.ts';
+import { filesOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../support/node.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
+import { savedPage } from '../support/savedPages.ts';
+import { SHOWN } from './handIns.ts';
+import { HTML, seen, titled } from './quotes.ts';
 
 afterEach(async () => {
   await closeTestNodes();
@@ -159,4 +166,52 @@ test('keep_days is recorded where it is set, and can be changed and imported', a
   );
   expect(items.map(({ keep_days }) => keep_days)).toEqual([null, 7, null]);
   expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
+});
+
+test.each(['before', 'after'])(
+  'what is withheld %s it is released for its age stays withheld in what is handed in later',
+  async (when) => {
+    const { node, web, clock } = await openWithClock();
+    const secret = '<html><body><p>A quibblesome text.</p></body></html>';
+    web.script('/a', page(secret, HTML), text('later'));
+    const { id } = await node.watch(web.url('/a'), { keep_days: 3 });
+    for (let check = 0; check < 2; check += 1) await node.check();
+    const retrieval = (await node.retrievals(id)).find(({ sha256 }) => sha256 === sha256Of(secret))?.id;
+    if (when === 'before') await withhold(node.node, { retrieval });
+    await clock.jump(4 * DAY_MS);
+    await node.check();
+    await eventually(async () => expect(await released(node)).toEqual([sha256Of(secret)]));
+    if (when === 'after') await withhold(node.node, { retrieval });
+    const at = 'http://elsewhere.example/page';
+    const saved = savedPage(at, [{ type: 'text/html', location: at, content: secret }]);
+    await handIn(node.node, saved, 'multipart/related', SHOWN);
+    const file = `/archive/${sha256Of(saved)}`;
+    expect([(await node.node.fetch(file)).status, await seen(node.node, 'quibblesome')]).toEqual([451, []]);
+    const dump = join(await temporaryFolder(), 'dump.jsonl');
+    await writeFile(dump, await (await node.node.fetch('/api/dump.jsonl')).text());
+    await show(node.node, { retrieval });
+    expect((await node.node.fetch(file)).status).toBe(200);
+    const data = join(await temporaryFolder(), 'data');
+    expect(await runHere(['import', dump, '--data', data])).toMatchObject({ code: 0 });
+    expect((await (await openTestNode({ dataFolder: data })).fetch(file)).status).toBe(451);
+  },
+);
+
+test('what is withheld stays so in a page that shows it after it was released for its age', async () => {
+  const { node, web, clock } = await openWithClock();
+  web.script('/data', page('quibblesome'), text('later'));
+  await node.watch(web.url('/data'), { keep_days: 3 });
+  for (let check = 0; check < 2; check += 1) await node.check();
+  const sha256 = sha256Of('quibblesome');
+  await withhold(node.node, { sha256 });
+  await clock.jump(4 * DAY_MS);
+  await node.check();
+  await eventually(async () => expect(await released(node)).toEqual([sha256]));
+  web.script('/data', page('quibblesome'));
+  const script = `<script>fetch('/data').then((a) => a.text()).then((t) => document.body.append(document.title = t))</script>`;
+  web.script('/page', page(titled('Page', script), HTML));
+  const drawn = await node.watch(web.url('/page'), { capture: 'page' });
+  await node.check([drawn.id]);
+  expect((await node.read<PageList>('/archive/pages')).items).toMatchObject([{ title: '' }]);
+  expect(await seen(node.node, 'quibblesome')).toEqual([]);
 });

@@ -294,6 +294,33 @@ test('a file is released with the parts in which a set has it, which the preview
   expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
 });
 
+test.each(['its digest', 'its digest, after its parts were released,', 'its set'])(
+  'a file that is withheld by %s stays so when it comes whole after its parts were released',
+  async (how) => {
+    const { node: first, set, parts } = await withFile({ whole: false });
+    const target = how === 'its set' ? { pack: set } : { sha256: DIGEST };
+    const releaseAll = async () => {
+      for (const part of parts) await release(first, part);
+    };
+    if (how.includes('after')) await releaseAll();
+    await withhold(first, target);
+    if (!how.includes('after')) await releaseAll();
+    const { items } = (await (await first.fetch('/api/withheld?limit=500')).json()) as {
+      items: Withholding[];
+    };
+    // What was given up is none of the objects that are withheld.
+    expect(
+      items.find(({ sha256, pack }) => (sha256 ?? pack) === (target.sha256 ?? target.pack)),
+    ).toMatchObject({ objects: how === 'its set' ? 1 : 0 });
+    expect(await statusesOf(first, parts)).toEqual([410, 410, 410]);
+    const again = await exportedAndImported(first);
+    await uploadNewPack(again, {}, { 'large.bin': LARGE });
+    expect(await statusesOf(again, [DIGEST])).toEqual([451]);
+    await show(again, target);
+    expect(await statusesOf(again, [DIGEST, ...parts])).toEqual([200, 410, 410, 410]);
+  },
+);
+
 test('a set with a file that was released is refused', async () => {
   const node = await openTestNode();
   const { manifest, content } = await partsByHand(node);

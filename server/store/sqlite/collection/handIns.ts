@@ -50,9 +50,10 @@ export function recordOfHandIn({ record, parts }: Pick<Stored, 'record' | 'parts
   };
 }
 
-/** The oldest withholding in force that covers the document. */
+/** The oldest withholding in force that covers the document, if that was not given up. */
 const WITHHELD = `LEFT JOIN withholdings w ON w.ledger_entry =
-  (SELECT min(withholding) FROM withheld_objects WHERE sha256 = h.record ->> 'document')`;
+  (SELECT min(withholding) FROM withheld_objects o WHERE o.sha256 = h.record ->> 'document'
+    AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = o.sha256))`;
 const COLUMNS = 'h.ledger_entry, h.record, w.reason, w.at';
 
 type Withheld = { reason: WithheldReason | null; at: string | null };

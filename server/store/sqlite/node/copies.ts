@@ -280,18 +280,21 @@ const isHereSql = (digest: string) =>
 
 type Page = [values: { copy: string; after: string; limit: number }];
 
-/** Returns all withheld objects, in order. */
+/** Returns all withheld objects that were not given up, in order. */
 export const withheldDigests = selectValues<string, [values: { after: string; limit: number }]>(`
-  SELECT DISTINCT sha256 FROM withheld_objects WHERE sha256 > $after ORDER BY sha256 LIMIT $limit`);
+  SELECT DISTINCT o.sha256 FROM withheld_objects o
+  WHERE o.sha256 > $after AND NOT ${isReleasedSql('o.sha256')} ORDER BY o.sha256 LIMIT $limit`);
 
 /** Returns withheld objects that a copy has, in order. */
 export const withheldInTheClear = selectValues<string, Page>(`
   SELECT DISTINCT o.sha256 FROM withheld_objects o
-  WHERE o.sha256 > $after AND ${isCopiedSql('o.sha256')} ORDER BY o.sha256 LIMIT $limit`);
+  WHERE o.sha256 > $after AND ${isCopiedSql('o.sha256')} AND NOT ${isReleasedSql('o.sha256')}
+  ORDER BY o.sha256 LIMIT $limit`);
 
 /** Returns the number of withheld objects that a copy has. */
 export const countWithheldInTheClear = selectValue<number, [values: { copy: string }]>(
-  `SELECT count(DISTINCT o.sha256) FROM withheld_objects o WHERE ${isCopiedSql('o.sha256')}`,
+  `SELECT count(DISTINCT o.sha256) FROM withheld_objects o
+   WHERE ${isCopiedSql('o.sha256')} AND NOT ${isReleasedSql('o.sha256')}`,
   0,
 );
 
@@ -317,7 +320,7 @@ export const isAnyLeftOut = hasRow<[values: { copy: string }]>(
 
 /** Returns the number of withheld objects that a copy lacks. */
 export const countWithheldLeftOut = selectValue<number, [values: { copy: string }]>(
-  `SELECT count(*) FROM ${LEFT_OUT} AND ${isWithheldSql('l.sha256')}`,
+  `SELECT count(*) FROM ${LEFT_OUT} AND ${isWithheldSql('l.sha256')} AND NOT ${isReleasedSql('l.sha256')}`,
   0,
 );
 

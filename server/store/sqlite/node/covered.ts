@@ -7,7 +7,7 @@ import { change, hasRow, selectValues } from '../engine/queries.ts';
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
  * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later
- * changes it. So a restored archive, which has all records before anything is withheld, covers the same; or more, if a set
+ * changes it. What is given up stays covered: its bytes may come again within others. So a restored archive, which has all records before anything is withheld, covers the same; or more, if a set
  * became known after something that has its files was handed in or drawn.
  */
 
@@ -180,7 +180,7 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
   UNION
   SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`;
 
-/** Covers the digests of a target, except those whose bytes were given up before. */
+/** Covers the digests of a target. */
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
   const { ledger_entry: entry } = row;
   const kind = kindOf(row);
@@ -205,13 +205,10 @@ export const isAnyWithheldForItself = hasRow<[digests: readonly string[]]>(
    JOIN withholdings w ON ${isForItselfSql} LIMIT 1`,
 );
 
-/** The condition that the bytes of a covered digest were not given up before. */
-const isNotReleased = `NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = covered.sha256 AND r.ledger_entry < $entry)`;
-
 const coverOf = (kind: keyof Target) =>
   change<[values: object]>(`
     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-    SELECT sha256, $entry FROM (${coveredSql(kind)}) AS covered WHERE ${isNotReleased}`);
+    SELECT sha256, $entry FROM (${coveredSql(kind)})`);
 const coverTarget = {
   sha256: coverOf('sha256'),
   retrieval: coverOf('retrieval'),
@@ -246,8 +243,7 @@ const coverDrawn = change<[values: { entry: number; known: number }]>(`
     JOIN withholdings w ON ${isForItselfSql}
     JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
     WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
-  ) AS covered
-  WHERE ${isNotReleased}`);
+  )`);
 
 /**
  * Covers what was handed in with this entry, if its file or its document is withheld. If one of its parts is withheld for
@@ -271,8 +267,7 @@ const coverHandedIn = change<[values: { entry: number; known: number }]>(`
     JOIN withholdings w ON ${isForItselfSql}
     JOIN (${wholeOfHandInsSql('new')}) AS own
     WHERE held.sha256 IS NOT new.record -> 'picture' ->> 'sha256'
-  ) AS covered
-  WHERE ${isNotReleased}`);
+  )`);
 
 /**
  * Covers files that a set has in parts, when the set becomes known: what is connected with a file or a part that is withheld.
@@ -293,8 +288,7 @@ const coverConnected = change<[{ pairs: string }]>(`
       UNION SELECT j.sha256, c.withholding FROM covered c CROSS JOIN joined_files j ON j.part = c.sha256
     )
   INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-  SELECT sha256, withholding FROM covered WHERE ${isBlobSql('covered.sha256')}
-    AND NOT EXISTS (SELECT 1 FROM releases WHERE releases.sha256 = covered.sha256)`);
+  SELECT sha256, withholding FROM covered WHERE ${isBlobSql('covered.sha256')}`);
 
 /**
  * Returns the digests that a withholding of a target may have covered at any time: also those of pages that were drawn

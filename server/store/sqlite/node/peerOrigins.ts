@@ -127,7 +127,7 @@ export const wordsCovering = selectAll<
    CROSS JOIN withheld_objects o ON o.sha256 = j.value JOIN peer_words w ON w.withholding = o.withholding`,
 );
 /**
- * Returns what such a withholding covers and is still from the peer alone. Of a pack or a page, it is all whose bytes did not
+ * Returns what such a withholding covers, is here, and is still from the peer alone. Of a pack or a page, it is all whose bytes did not
  * come from elsewhere, but no pages that were drawn here.
  */
 export const coveredStill = selectValues<
@@ -135,6 +135,7 @@ export const coveredStill = selectValues<
   [values: { withholding: number; origin: number; pack: string | null; page: string | null }]
 >(
   `SELECT o.sha256 FROM withheld_objects o WHERE o.withholding = $withholding
+   AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.sha256 = o.sha256)
    AND NOT EXISTS (SELECT 1 FROM objects_from_elsewhere e WHERE e.sha256 = o.sha256)
    AND (EXISTS (SELECT 1 FROM peer_objects p WHERE p.sha256 = o.sha256 AND p.origin = $origin)
      OR o.sha256 IN (SELECT f.sha256 FROM packs p JOIN pack_files f ON f.pack = p.ledger_entry WHERE p.id = $pack)

@@ -162,13 +162,12 @@ function endWithholding(database: WriteDatabase, withholding: number): void {
 const deleteTarget = change<[withholding: number]>('DELETE FROM withheld_targets WHERE withholding = ?');
 const deleteCovered = change<[withholding: number]>('DELETE FROM withheld_objects WHERE withholding = ?');
 
-type Change = 'withheld' | 'shown' | 'released' | 'page' | 'hand_in';
+type Change = 'withheld' | 'shown' | 'page' | 'hand_in';
 
 /** What changes what is withheld, in the order of the ledger. */
 const changesAfter = selectAll<{ entry: number; kind: Change }, [values: { after: number; limit: number }]>(`
   SELECT ledger_entry AS entry, 'withheld' AS kind FROM withholdings WHERE ledger_entry > $after
   UNION ALL SELECT ledger_entry, 'shown' FROM showings WHERE ledger_entry > $after
-  UNION ALL SELECT ledger_entry, 'released' FROM releases WHERE ledger_entry > $after
   UNION ALL SELECT ledger_entry, 'page' FROM page_captures
     WHERE ledger_entry > $after AND ledger_entry > (SELECT min(ledger_entry) FROM withholdings)
   UNION ALL SELECT ledger_entry, 'hand_in' FROM hand_ins
@@ -178,7 +177,6 @@ const withholdingRow = selectOne<WithholdingRow, [entry: number]>(
   `SELECT ${COLUMNS} FROM withholdings WHERE ledger_entry = ?`,
 );
 const endedBy = selectValue<number, [entry: number]>('SELECT withheld FROM showings WHERE ledger_entry = ?');
-const releasedBy = selectValue<string, [entry: number]>('SELECT sha256 FROM releases WHERE ledger_entry = ?');
 
 /** Changes that are replayed in one step. */
 const REPLAYED_AT_ONCE = 200;
@@ -209,13 +207,14 @@ function replay(database: WriteDatabase, entry: number, kind: Change): void {
     const row = withholdingRow(database, entry);
     return row && enforce(database, row);
   }
-  if (kind === 'shown') return endWithholding(database, endedBy(database, entry) ?? 0);
-  uncover(database, releasedBy(database, entry) ?? '');
+  return endWithholding(database, endedBy(database, entry) ?? 0);
 }
 
 export const insertRelease = inserts<Release>('releases', 'ledger_entry, sha256, bytes, reason, note, at');
 
-const OBJECTS = '(SELECT count(*) FROM withheld_objects o WHERE o.withholding = w.ledger_entry) AS objects';
+/** What was given up stays covered, and has no bytes left that could be shown. */
+const OBJECTS = `(SELECT count(*) FROM withheld_objects o
+  WHERE o.withholding = w.ledger_entry AND NOT ${isReleasedSql('o.sha256')}) AS objects`;
 
 const CURRENT = `withheld_targets t JOIN withholdings w ON w.ledger_entry = t.withholding`;
 
@@ -260,10 +259,11 @@ export function withheldState(database: ReadDatabase, asked: WithheldStateQuery)
   };
 }
 
-/** Returns a page of the digests that a withholding covers, the largest first. */
+/** Returns a page of the digests that a withholding covers and that were not given up, the largest first. */
 export const withheldObjectsPage = selectPage<WithheldObject, [withholding: number]>({
   columns: 'o.sha256, b.bytes',
-  from: 'withheld_objects o JOIN blobs b ON b.sha256 = o.sha256 WHERE o.withholding = ?',
+  from: `withheld_objects o JOIN blobs b ON b.sha256 = o.sha256
+    WHERE o.withholding = ? AND NOT ${isReleasedSql('o.sha256')}`,
   order: 'b.bytes DESC, o.sha256',
 });
 
@@ -298,6 +298,3 @@ export const isRetrievalWithObject = hasRow<[id: number]>(
 );
 export const isPack = hasRow<[id: string]>('SELECT 1 FROM packs WHERE id = ?');
 export const isPage = hasRow<[id: string]>('SELECT 1 FROM page_captures WHERE id = ?');
-
-/** Removes a released digest from all withholdings: it has no bytes left to withhold. */
-export const uncover = change<[sha256: string]>('DELETE FROM withheld_objects WHERE sha256 = ?');
