@@ -182,7 +182,7 @@ class Download {
       return this.#keepPiece(request, { ...answer, staged }, whole);
     }
     this.#context.onBytes(-arrived);
-    await this.#services.requests.record(request, answer);
+    await this.#record(request, answer);
     await staged?.discard();
     // The pieces are of no use where the rest of the file is not to be had.
     if (have > 0 && (attempt.status === 206 || attempt.status === 416)) await this.#startAgain();
@@ -209,6 +209,15 @@ class Download {
     };
   }
 
+  /**
+   * Records a request that did not bring the whole file. A piece of a file is recorded without its bytes: it would be an
+   * object of its own, which is not withheld or released with the file.
+   */
+  async #record(request: RequestToRecord, answer: ReceivedAnswer): Promise<void> {
+    const isPiece = answer.attempt.status === 206;
+    await this.#services.requests.record(request, isPiece ? { ...answer, staged: null } : answer);
+  }
+
   /** Says what a failed request means. */
   #afterFailure({ attempt, cut }: ReceivedAnswer): FetchedFile | 'again' | 'next' {
     const { status, retry_at } = attempt;
@@ -228,7 +237,7 @@ class Download {
     hash: Hash,
   ): Promise<'again'> {
     const { attempt, staged, cut } = answer;
-    await this.#services.requests.record(request, answer);
+    await this.#record(request, answer);
     this.#why = `could not be fetched: ${wordsOf(cut ?? 'body_cut_short', attempt.status)}`;
     const header = (name: string) => attempt.headers.find(([key]) => key.toLowerCase() === name)?.[1];
     const etag = header('etag');
@@ -256,21 +265,20 @@ class Download {
     this.#hash = hash;
     if (cut !== null) {
       this.#why = `could not be fetched: ${wordsOf(cut, attempt.status)}`;
-      await this.#services.requests.record(request, answer);
+      await this.#record(request, answer);
       return 'again';
     }
     const bytes = this.#have;
     const verdict = this.#verdict(bytes, hash.digest('hex'));
     if (verdict.state === 'mismatch') {
       // The file may have changed in between, so it is fetched as a whole.
-      await this.#services.requests.record(request, answer);
+      await this.#record(request, answer);
       await this.#startAgain();
       this.#why = 'could not be fetched: it broke off, and its pieces are not of one file';
       return 'again';
     }
-    // The pieces are read before the last one is archived, because that moves its file.
     const refusal = await this.#putJoined();
-    await this.#services.requests.record(request, answer);
+    await this.#record(request, answer);
     return refusal ? { ...verdict, ...refusal } : verdict;
   }
 
