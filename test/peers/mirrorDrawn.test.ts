@@ -5,7 +5,7 @@ import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { filesWith, release, show, withhold } from '../copies/withheldCopies.ts';
-import { sha256Of } from '../support/archive/packs.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { HTML, seen, titled } from '../withholding/quotes.ts';
@@ -138,3 +138,40 @@ test.each(['document', 'part'])(
     await expectVerified(node);
   },
 );
+
+test.each(['document', 'part'])(
+  "a peer's page comes without its title while a %s that it shows is withheld here",
+  async (kind) => {
+    const { origin, id, node, peer, sha256 } = await watchedByPeer(kind);
+    const [first] = await pagesAt(node);
+    expect(first?.title).toContain(MARKER);
+    await withhold(node, { sha256 });
+    await origin.check([id]);
+    expect(await mirror(node, peer, { sources: true })).toMatchObject({ refused: [] });
+    await show(node, { sha256 });
+    await origin.check([id]);
+    expect(await mirror(node, peer, { sources: true })).toMatchObject({ refused: [] });
+    expect((await pagesAt(node)).map(({ title }) => title)).toEqual(['Laterthree', '', first?.title]);
+    await expectVerified(node);
+  },
+);
+
+test('a source that is new here is not named by the peer while its bytes are withheld', async () => {
+  const web = await ScriptedWeb.open();
+  const origin = await openCollectingNode();
+  const node = await openTestNode();
+  await uploadNewPack(node, {}, { 'a.txt': MARKER });
+  await withhold(node, { sha256: sha256Of(MARKER) });
+  for (const [path, body] of [
+    ['/withheld', MARKER],
+    ['/open', 'open'],
+  ] as const) {
+    web.script(path, page(body));
+    await origin.watch(web.url(path), { name: `Words of ${body}` });
+  }
+  await origin.check();
+  await mirror(node, await addPeer(node, origin.node.url), { sources: true });
+  expect(await seen(node, MARKER)).toEqual([]);
+  const sources = (await (await node.fetch('/api/sources')).json()) as { items: { name: string }[] };
+  expect(sources.items.map(({ name }) => name)).toContain('Words of open');
+});

@@ -6,7 +6,7 @@ import { MEGABYTE } from '../../../shared/limits.ts';
 import type { MirrorRefusal } from '../../../shared/node/peer.ts';
 import { pageIdSchema, sourceIdSchema } from '../../../shared/values/digest.ts';
 import { recordVersion } from '../../collection/captures/capture.ts';
-import { showsGivenUp } from '../../collection/pages/hiddenPages.ts';
+import { isOfHidden, showsGivenUp } from '../../collection/pages/hiddenPages.ts';
 import { withHeldCertificates } from '../../collection/record/objectReceiver.ts';
 import { findOrAddPausedSource, sourceIdOf } from '../../collection/sources/sources.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
@@ -252,7 +252,10 @@ function writePage(
     });
     if (isShown && sha256 === record.text && text === 0) text = id;
   }
-  const page: RecordedPage = { ...record, retrieval, observer: peer };
+  const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
+  // The record here is a new one, which does not quote what is withheld here.
+  const title = isOfHidden(database, { ...record, drawnFrom }) ? '' : record.title;
+  const page: RecordedPage = { ...record, title, retrieval, observer: peer };
   const entry = appendEntry(database, {
     type: 'page.captured',
     subject: page.id,

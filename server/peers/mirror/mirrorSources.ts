@@ -19,6 +19,7 @@ import {
 import { RetrievalFailure } from '../../collection/fetch/connect.ts';
 import { batchDigest, batchSubject, retrievalLeaf } from '../../collection/record/coverRetrievals.ts';
 import { type ReceivedObject, withHeldCertificates } from '../../collection/record/objectReceiver.ts';
+import { isHidden } from '../../collection/record/recordRetrieval.ts';
 import { labelSource, sourceIdOf } from '../../collection/sources/sources.ts';
 import { rootFromInclusion } from '../../ledger/prove.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
@@ -170,7 +171,9 @@ async function takePage(
         fromPeer(database, mirroring.origin, () => {
           const unknown = [...names].filter(([id]) => sourceById(database, id) === undefined);
           const all = kept.map((capture) => recordCapture(database, store.instant(), peer.name, capture));
-          for (const [id, labels] of unknown) labelSource(database, id, labels, store.instant());
+          const hidden = hiddenSources(database, kept);
+          for (const [id, labels] of unknown)
+            if (!hidden.has(id)) labelSource(database, id, labels, store.instant());
           objects.recorded(database);
           return all;
         }),
@@ -181,6 +184,12 @@ async function takePage(
   } finally {
     await objects.discard();
   }
+}
+
+/** Returns the sources of captures whose bytes are withheld or released here: a name may quote them. */
+function hiddenSources(database: WriteDatabase, captures: readonly Capture[]): Set<string> {
+  const hidden = captures.filter(({ sha256 }) => isHidden(database, sha256));
+  return new Set(hidden.map(({ url }) => sourceIdOf(url)));
 }
 
 /** @throws RefusedRecordError if the peer's ledger does not cover the retrieval */
