@@ -243,7 +243,8 @@ const absentState = selectOne<NonNullable<WithheldState['absent']>, [sha256: str
 
 const withholdingsOf = selectAll<Withholding, [target: string, sha256: string | undefined]>(`
   SELECT ${COLUMNS}, ${OBJECTS} FROM ${CURRENT}
-  WHERE t.target = ? OR w.ledger_entry IN (SELECT withholding FROM withheld_objects WHERE sha256 = ?)
+  WHERE t.target = ? OR w.ledger_entry IN (SELECT withholding FROM withheld_objects o
+    WHERE o.sha256 = ? AND NOT ${isReleasedSql('o.sha256')})
   ORDER BY w.ledger_entry`);
 
 /** Returns the withholdings in force of a target, oldest first, with those that cover its object, and the release of it. */
