@@ -5,7 +5,12 @@ import {
   observationStatementSchema,
   type RecordedObservation,
 } from '../../shared/node/observation.ts';
-import { type PeerEvidence, type PeerRewrite, peerEvidenceSchema } from '../../shared/node/peer.ts';
+import {
+  type PeerEvidence,
+  type PeerRewrite,
+  peerEvidenceSchema,
+  type RewriteProof,
+} from '../../shared/node/peer.ts';
 import {
   checkSeenBy,
   openObservation,
@@ -25,8 +30,9 @@ import {
   observationsOfEvent,
 } from '../store/sqlite/node/peers.ts';
 import { appendEntry } from './appendEntry.ts';
-import { nodeCrypto } from './checkpoint.ts';
+import { type Checkpoint, nodeCrypto } from './checkpoint.ts';
 import { fingerprintOf } from './entry.ts';
+import { isConsistent } from './prove.ts';
 import { type RecordedSubjects, subjectsOf } from './verifyLedger.ts';
 
 /** Records what one of two nodes signed of an address that both fetched, inside the caller's transaction. */
@@ -114,6 +120,21 @@ export function seenByOf(database: ReadDatabase, event: number): SeenBy[] {
 export const OBSERVATION_SUBJECTS: readonly RecordedSubjects[] = [
   subjectsOf('observation.signed', iterateObservations, ({ record }) => fingerprintOf(JSON.parse(record))),
 ];
+
+/**
+ * Whether two signed checkpoints of one log prove that it has two histories. Those of one size do if their roots differ. A
+ * larger one does only with the root that it has at the size of the smaller one: a proof that does not lead anywhere, or an
+ * old checkpoint, may be from whoever is between.
+ */
+export function provesRewrite(kept: Checkpoint, seen: Checkpoint, proof: RewriteProof | undefined): boolean {
+  if (kept.origin !== seen.origin) return false;
+  if (!proof) return kept.size === seen.size && !kept.root.equals(seen.root);
+  if (kept.size === 0 || kept.size >= seen.size) return false;
+  const [root, ...hashes] = [proof.from_root, ...proof.hashes].map((hash) => Buffer.from(hash, 'base64'));
+  return (
+    root !== undefined && !root.equals(kept.root) && isConsistent({ size: kept.size, root }, seen, hashes)
+  );
+}
 
 /** Records that a peer rewrote its ledger, with both checkpoints, inside the caller's transaction. */
 export function recordPeerRewrite(database: WriteDatabase, record: PeerRewrite): void {

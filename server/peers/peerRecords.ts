@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import { consistencyProofSchema, keyChangeSchema } from '../../shared/ledger/ledger.ts';
-import { type PackProvenance, type Peer, packProvenanceSchema } from '../../shared/node/peer.ts';
+import {
+  type PackProvenance,
+  type Peer,
+  packProvenanceSchema,
+  type RewriteProof,
+  rewriteProofSchema,
+} from '../../shared/node/peer.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import { requirePack } from '../archive/packs/readPack.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { isSignedRenewal } from '../ledger/nodeKey.ts';
-import { recordPeerRewrite } from '../ledger/peerEvidence.ts';
+import { provesRewrite, recordPeerRewrite } from '../ledger/peerEvidence.ts';
 import { isConsistent } from '../ledger/prove.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
@@ -93,10 +99,10 @@ export async function verifyPeer(
     throw new Problem('key_mismatch', message);
   }
   if (contact.state === 'rewritten') {
-    const { kept, seen, key: seen_key } = contact;
+    const { kept, seen, key: seen_key, proof } = contact;
     const { name, key } = peer;
     await store.write((database) => {
-      recordPeerRewrite(database, { at, peer: id, name, key, seen_key, kept, seen });
+      recordPeerRewrite(database, { at, peer: id, name, key, seen_key, kept, seen, ...(proof && { proof }) });
       change(database, id, {
         state: 'rewritten',
         last_contact_at: at,
@@ -132,6 +138,11 @@ function change(database: WriteDatabase, id: string, changes: Partial<PeerRow>):
 const REWRITTEN =
   'Its ledger does not continue the one that it signed before. Nothing more is mirrored from it. Both checkpoints are kept as evidence.';
 
+const SHORTER =
+  'It sent a checkpoint that is older than the one kept. It may be from whoever is between. The next contact tries again.';
+const UNPROVEN =
+  'It did not prove that its ledger continues the one that it signed before. The proof may have been altered on its way. The next contact tries again.';
+
 function rewritten(name: string): Problem {
   return new Problem('peer_rewritten', `${name}: ${REWRITTEN}`);
 }
@@ -166,7 +177,7 @@ export interface PeerCheckpoint extends Checkpoint {
 /** What a contact with a peer found. */
 type Contact =
   | { state: 'ok'; checkpoint: PeerCheckpoint }
-  | { state: 'rewritten'; kept: string; seen: string; key: string }
+  | { state: 'rewritten'; kept: string; seen: string; key: string; proof: RewriteProof | undefined }
   | { state: 'key_changed'; message: string };
 
 /** Reads the verifier key that a node shows. @throws PeerError */
@@ -188,9 +199,10 @@ function open(note: string, key: string): PeerCheckpoint {
 
 /**
  * Reads the checkpoint of a peer, verifies it with the pinned key and proves that the ledger of the one kept is a prefix
- * of its ledger (RFC 6962, section 2.1.2). A peer that renewed its key is followed if the old key signed the new one.
+ * of its ledger (RFC 6962, section 2.1.2). A peer that renewed its key is followed if the old key signed the new one. Whoever
+ * is between can send an old checkpoint and spoil a proof: that the ledger was rewritten needs a proof of its own.
  *
- * @throws PeerError if the peer does not answer as a node does
+ * @throws PeerError if the peer does not answer as a node does, or proves nothing
  */
 async function contactPeer(client: PeerClient, peer: PeerRow): Promise<Contact> {
   const kept = open(peer.checkpoint, peer.key);
@@ -202,21 +214,26 @@ async function contactPeer(client: PeerClient, peer: PeerRow): Promise<Contact> 
       message: `${peer.name} has a new key that the pinned key has not signed. Ask its owner. To continue with the new key, remove the peer and add it again.`,
     };
   const checkpoint = open(note, key);
-  if (await isPrefix(client, kept, checkpoint)) return { state: 'ok', checkpoint };
-  return { state: 'rewritten', kept: kept.note, seen: note, key };
+  const proof = await proofBetween(client, kept, checkpoint);
+  const hashes = (proof?.hashes ?? []).map((hash) => Buffer.from(hash, 'base64'));
+  if (isConsistent(kept, checkpoint, hashes)) return { state: 'ok', checkpoint };
+  if (!provesRewrite(kept, checkpoint, proof)) throw new PeerError('failing', UNPROVEN);
+  return { state: 'rewritten', kept: kept.note, seen: note, key, proof };
 }
 
-/** A ledger never gets shorter: a node does not open a database that is behind what it signed. */
-async function isPrefix(client: PeerClient, kept: Checkpoint, newer: Checkpoint): Promise<boolean> {
-  if (kept.size >= newer.size) return kept.size === newer.size && kept.root.equals(newer.root);
-  if (kept.size === 0) return true;
+/** Returns the proof that leads from the checkpoint kept to a larger one; none is needed between two of one size. */
+async function proofBetween(
+  client: PeerClient,
+  kept: Checkpoint,
+  newer: Checkpoint,
+): Promise<RewriteProof | undefined> {
+  if (newer.size < kept.size) throw new PeerError('failing', SHORTER);
+  if (kept.size === 0 || kept.size === newer.size) return undefined;
   const path = `/api/ledger/consistency?from=${kept.size}&to=${newer.size}`;
-  const { hashes } = await client.json(path, consistencyProofSchema, MAX_PROOF_BYTES);
-  return isConsistent(
-    kept,
-    newer,
-    hashes.map((hash) => Buffer.from(hash, 'base64')),
-  );
+  const { from_root, hashes } = await client.json(path, consistencyProofSchema, MAX_PROOF_BYTES);
+  const proof = rewriteProofSchema.safeParse({ from_root, hashes });
+  if (!proof.success) throw new PeerError('failing', UNPROVEN);
+  return proof.data;
 }
 
 const keyPage = z.object({ items: listOf(keyChangeSchema, MAX_RENEWALS) });

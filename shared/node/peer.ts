@@ -128,6 +128,21 @@ export const nearbyNodeSchema = namedObject('NearbyNode', {
 export type NearbyNode = z.output<typeof nearbyNodeSchema>;
 
 /** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
+const base64Hash = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'This is not a SHA-256 hash in base64.')
+  .meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
+
+/**
+ * What proves that a larger checkpoint contradicts a smaller one, with the signatures of both and nothing else: the root
+ * with which the larger tree begins at the size of the smaller one, and the consistency proof between these two.
+ */
+export const rewriteProofSchema = z.strictObject({
+  from_root: base64Hash,
+  hashes: z.array(base64Hash).max(128),
+});
+export type RewriteProof = z.output<typeof rewriteProofSchema>;
+
 export const peerRewriteSchema = z.strictObject({
   at: instantSchema,
   peer: peerIdSchema,
@@ -136,9 +151,10 @@ export const peerRewriteSchema = z.strictObject({
   key: z.string(),
   /** The key that signed the newer one: the same, or one that the pinned key has signed. */
   seen_key: z.string(),
-  /** The checkpoint that was kept, and the newer one that is not consistent with it; both are signed notes. */
+  /** The checkpoint that was kept, and the one that contradicts it; both are signed notes. */
   kept: z.string(),
   seen: z.string(),
+  proof: rewriteProofSchema.optional(),
 });
 export type PeerRewrite = z.output<typeof peerRewriteSchema>;
 

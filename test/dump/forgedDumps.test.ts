@@ -12,7 +12,8 @@ import {
 } from '../../server/ledger/checkpoint.ts';
 import { entryText, fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
 import { signRenewal } from '../../server/ledger/nodeKey.ts';
-import { GrowingTree, leafHash } from '../../server/ledger/tree.ts';
+import { consistencyPath } from '../../server/ledger/prove.ts';
+import { EMPTY_ROOT, GrowingTree, leafHash } from '../../server/ledger/tree.ts';
 import { type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
 import {
   commitmentOf,
@@ -232,6 +233,26 @@ describe('no owner of a key can say of others what they have not signed', () => 
     expect(await runHere(['verify', file])).toMatchObject({ code: 3, stderr: '' });
   }
 
+  /** Signs two checkpoints, of which the larger one begins with other leaves unless `isSame`, and proves that. */
+  function twoHistories(by: NodeKey, size: number, larger: number, isSame = false) {
+    const leaves = Array.from({ length: larger }, (_, at) => leafHash(`entry ${at}`));
+    const other = isSame ? leaves : leaves.with(1, leafHash('another entry'));
+    const rootOf = (of: Buffer[]) => {
+      const tree = new GrowingTree();
+      for (const leaf of of) tree.append(leaf);
+      return tree.root();
+    };
+    const hashes = consistencyPath(size, larger, (from, to) => rootOf(other.slice(from, to)));
+    return {
+      kept: signCheckpoint(by, { size, root: rootOf(leaves.slice(0, size)) }),
+      seen: signCheckpoint(by, { size: larger, root: rootOf(other) }),
+      proof: {
+        from_root: rootOf(other.slice(0, size)).toString('base64'),
+        hashes: hashes.map((hash) => hash.toString('base64')),
+      },
+    };
+  }
+
   test('that a peer rewrote its ledger', async () => {
     const note = (by: NodeKey, size: number, root: number) =>
       signCheckpoint(by, { size, root: Buffer.alloc(32, root) });
@@ -245,8 +266,28 @@ describe('no owner of a key can say of others what they have not signed', () => 
       );
     };
     await said({});
-    await said({ seen: note(peer, 9, 2) });
-    await said({ seen_key: namesake.verifierKey, seen: note(namesake, 9, 2) });
+    await said({ seen_key: namesake.verifierKey, seen: note(namesake, 5, 2) });
+    // A larger checkpoint contradicts a smaller one only with the root that it begins with.
+    for (const size of [4, 5]) {
+      const { kept, seen, proof } = twoHistories(peer, size, 9);
+      await said({ kept, seen, proof });
+      const later = twoHistories(namesake, size, 9);
+      await said({ kept, seen_key: namesake.verifierKey, seen: later.seen, proof: later.proof });
+      await said({ kept, seen }, 'do not contradict each other');
+      for (const change of [
+        { hashes: proof.hashes.slice(1) },
+        { hashes: [proof.from_root, ...proof.hashes.slice(1)] },
+        { from_root: Buffer.alloc(32, 9).toString('base64') },
+      ])
+        await said({ kept, seen, proof: { ...proof, ...change } }, 'do not contradict each other');
+      const honest = twoHistories(peer, size, 9, true);
+      await said({ ...honest }, 'do not contradict each other');
+      await said({ kept: seen, seen: kept }, 'do not contradict each other');
+    }
+    await said({ seen: note(peer, 9, 2) }, 'do not contradict each other');
+    const empty = signCheckpoint(peer, { size: 0, root: EMPTY_ROOT });
+    const anyRoot = { from_root: Buffer.alloc(32, 1).toString('base64'), hashes: [] };
+    await said({ kept: empty, seen: note(peer, 9, 2), proof: anyRoot }, 'do not contradict each other');
     for (const which of ['kept', 'seen'] as const) {
       await said({ [which]: note(namesake, 5, 3) }, 'peer.example has not signed this checkpoint');
       await said({ [which]: notes[which].replace('\n5\n', '\n6\n') }, 'its signature does not match');

@@ -1,11 +1,12 @@
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ConsistencyProof } from '../../shared/ledger/ledger.ts';
 import type { Peer, PeerEvidence } from '../../shared/node/peer.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
-import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { type Lie, LyingPeer } from '../support/network/lyingPeer.ts';
 import { closePeerFronts } from '../support/network/peerFront.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { addPeer, expectVerified, keyOf, readPeer, sizeOf } from './support.ts';
 
@@ -100,7 +101,7 @@ async function twoHistories(): Promise<{ folders: [string, string] }> {
 describe('a peer that rewrote its ledger', () => {
   async function caught(
     packs: number,
-  ): Promise<{ node: Awaited<ReturnType<typeof openTestNode>>; peer: Peer; seen: string }> {
+  ): Promise<{ node: TestNode; peer: Peer; second: TestNode; seen: string }> {
     const { folders } = await twoHistories();
     const first = await openTestNode({ dataFolder: folders[0] });
     const front = await LyingPeer.open(first.url);
@@ -112,13 +113,12 @@ describe('a peer that rewrote its ledger', () => {
     for (let number = 0; number < packs; number += 1)
       await uploadNewPack(second, { title: `Version ${number}` });
     front.showInstead(second.url);
-    return { node, peer, seen: await (await second.fetch('/api/ledger/checkpoint')).text() };
+    return { node, peer, second, seen: await (await second.fetch('/api/ledger/checkpoint')).text() };
   }
 
   for (const [what, packs] of [
     ['longer', 3],
     ['of the same size', 1],
-    ['shorter', 0],
   ] as const)
     test(`is found if the new ledger is ${what}: nothing more is taken, and both checkpoints are evidence`, async () => {
       const { node, peer, seen } = await caught(packs);
@@ -141,6 +141,17 @@ describe('a peer that rewrote its ledger', () => {
       expect((await node.fetchAsOwner(`/manage/peers/${peer.id}/evidence`)).status).toBe(200);
     });
 
+  test('is not said of a shorter ledger, which may be an old one, and found when it is as long again', async () => {
+    const { node, peer, second } = await caught(0);
+    const contact = () =>
+      problemOf(node.sendJson('POST', `/manage/peers/${peer.id}/mirror?wait=true`, { packs: true }));
+    expect((await contact()).code).toBe('peer_failed');
+    expect(await readPeer(node, peer)).toMatchObject({ state: 'failing', checkpoint: peer.checkpoint });
+    await uploadNewPack(second, { title: 'Another' });
+    expect((await contact()).code).toBe('peer_rewritten');
+    await expectVerified(node);
+  });
+
   test('stays found in a dump, a copy and a restored archive', async () => {
     const { node, peer } = await caught(2);
     await node.fetchAsOwner(`/manage/peers/${peer.id}/contact`, { method: 'POST' });
@@ -161,6 +172,57 @@ describe('a peer that rewrote its ledger', () => {
       const verified = await runHere(['ledger', 'verify', '--data', dataFolder]);
       expect(verified.code, verified.stderr).toBe(0);
     }
+  });
+});
+
+describe('whoever is between two nodes', () => {
+  const proof = (change: (proof: ConsistencyProof) => object) => (body: Buffer) =>
+    Buffer.from(JSON.stringify(change(JSON.parse(body.toString()) as ConsistencyProof)));
+  const other = Buffer.alloc(32, 7).toString('base64');
+
+  test.each<[string, RegExp, (older: string) => Lie]>([
+    ['an old checkpoint', /ledger\/checkpoint/, (older) => () => Buffer.from(older)],
+    [
+      'another hash in a proof',
+      /ledger\/consistency/,
+      () => proof(({ hashes, ...rest }) => ({ ...rest, hashes: [other, ...hashes.slice(1)] })),
+    ],
+    [
+      'another root, or one that is none, in a proof without hashes',
+      /ledger\/consistency/,
+      () => proof((given) => ({ ...given, hashes: [], from_root: other })),
+    ],
+    [
+      'another root, as if that were the beginning',
+      /ledger\/consistency/,
+      () => proof((given) => ({ ...given, from_root: other, hashes: [other, ...given.hashes] })),
+    ],
+    [
+      'hashes of another length',
+      /ledger\/consistency/,
+      () => proof((given) => ({ ...given, hashes: ['AAAA'] })),
+    ],
+  ])('makes nobody say that an honest peer rewrote its ledger, with %s', async (_, path, lieWith) => {
+    const [honest, node] = [await openTestNode(), await openTestNode()];
+    await uploadNewPack(honest, { title: 'One' });
+    const older = await (await honest.fetch('/api/ledger/checkpoint')).text();
+    for (const title of ['Two', 'Three']) await uploadNewPack(honest, { title });
+    const wire = await LyingPeer.open(honest.url);
+    const peer = await addPeer(node, wire.url);
+    await uploadNewPack(honest, { title: 'Four' });
+    wire.lie(path, lieWith(older));
+    const contact = () => node.sendJson('POST', `/manage/peers/${peer.id}/mirror?wait=true`, { packs: true });
+    expect(await problemOf(await contact())).toMatchObject({ code: 'peer_failed', status: 502 });
+    const failing = await readPeer(node, peer);
+    expect(failing).toMatchObject({ state: 'failing', checkpoint: peer.checkpoint });
+    expect(failing.last_error).toContain('The next contact tries again.');
+    wire.tellTheTruth();
+    expect((await contact()).status).toBe(200);
+    expect(await readPeer(node, peer)).toMatchObject({ state: 'ok', last_error: null });
+    const { items } = (await (await node.fetch('/api/ledger?limit=500')).json()) as {
+      items: { type: string }[];
+    };
+    expect(items.map(({ type }) => type)).not.toContain('peer.rewritten');
   });
 });
 

@@ -18,7 +18,7 @@ import { damageDigest, restorationDigest } from '../../fixity/damages.ts';
 import { nodeCrypto } from '../../ledger/checkpoint.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { isSignedRenewal, keyNameOf } from '../../ledger/nodeKey.ts';
-import { isProvenObservation, whyNotSeenBy } from '../../ledger/peerEvidence.ts';
+import { isProvenObservation, provesRewrite, whyNotSeenBy } from '../../ledger/peerEvidence.ts';
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
@@ -261,13 +261,9 @@ const peerRewrite = recorded({
   rows: { from: 'peer_rewrites', json: ['record'] },
   types: ['peer.rewritten'],
   digest: ({ record }) => fingerprintOf(record),
-  check: (_archive, { record: { key, kept, seen_key, seen } }, at) => {
+  check: (_archive, { record: { key, kept, seen_key, seen, proof } }, at) => {
     const [known, newer] = [openCheckpointIn(kept, key, at), openCheckpointIn(seen, seen_key, at)];
-    requireThat(
-      known.origin === newer.origin && !(known.size === newer.size && known.root.equals(newer.root)),
-      'its checkpoints do not contradict each other.',
-      at,
-    );
+    requireThat(provesRewrite(known, newer, proof), 'its checkpoints do not contradict each other.', at);
   },
 });
 
