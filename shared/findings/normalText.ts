@@ -12,7 +12,8 @@ export interface NormalText {
 
 const CJK = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u;
 /** Soft hyphens, joiners, marks of direction, the byte order mark and the Arabic stretch: they are not words. */
-const IGNORED = /^[\u00ad\u0640\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff]$/;
+export const IGNORED_CHARACTERS = String.raw`\u00ad\u0640\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\ufeff`;
+const IGNORED = new RegExp(`^[${IGNORED_CHARACTERS}]$`);
 const WHITE = /[^\S\ufeff]/;
 /**
  * A character with the marks that are combined with it. No script has more of them (UAX 15, stream-safe text), and sorting a

@@ -70,7 +70,6 @@ describe('in a page', () => {
     ['- a third'],
     ['1. 60\n2. Safe'],
     ['The therapist said: 1'],
-    ['2 injured, 10'],
     ['10\t00'],
     ['He is not'],
     ['50'],
@@ -89,6 +88,7 @@ describe('in a page', () => {
     ['The therapist said: 12'],
     ['12 injured'],
     ['102 homes'],
+    ['2 injured, 10'],
     ['1000'],
     ['He is guilty'],
     ['guilty'],
@@ -126,6 +126,139 @@ describe('in a page', () => {
     ['version 2', 'version 2'],
   ])('%j says %j', (text, words) => {
     for (const type of ['text/html', 'text/plain']) expect(seen(text, type, words)).toBe('exact');
+  });
+
+  test.each([
+    ['<math><msup><mn>10</mn><mn>2</mn></msup></math>', '102'],
+    ['<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math>', '12'],
+    ['<ruby>10<rt>5</rt></ruby>', '105'],
+    ['<ruby>10<rp>0</rp></ruby>', '100'],
+    ['10<rp>0</rp>', '100'],
+    ['10<input value="x">5', '105'],
+    ['10<img src="x">5', '105'],
+    ['10<img src="x" alt="0">5', '1005'],
+    ['10<video></video>5', '105'],
+    ['10<x-y>5</x-y>', '105'],
+    ['10<svg><text>5</text></svg>', '105'],
+    ['<svg><metadata>not </metadata></svg>10', 'not 10'],
+    ['<noembed>not </noembed>10', 'not 10'],
+    ['<noembed/>not </noembed>10', 'not 10'],
+    ['<noframes>not </noframes>10', 'not 10'],
+    ['<math><annotation>not </annotation></math>10', 'not 10'],
+    ['<dialog>not 10</dialog>', 'not 10'],
+    ['<select><option>10<option>999</select>', '999'],
+    ['<frameset cols="*"><frame src="x"></frameset><p>not 10</p>', 'not 10'],
+    ['<script><!--<script></script>not 10</script>--></script>', 'not 10'],
+    ['<bdo dir="rtl">01</bdo>', '01'],
+    ['10\u00000', '10'],
+    ['</p><table><tr><td>10</td></tr>not </table>', 'is 10'],
+    ['</p><table><tr><td>1</td>not <table></table><td>10', 'is 1'],
+    ['10<sup>\u200b2</sup>', '102'],
+    ['10<sup>&#8203;</sup><sup>2</sup>', '102'],
+    ['10<sup>\u{1d7d0}</sup>', '102'],
+  ])('of %j, no browser shows %j', (markup, words) => {
+    expect(seen(`<!doctype html><p>The fee is ${markup} euros.`, 'text/html', words)).not.toBe('exact');
+  });
+
+  test.each([
+    ['10 <input value="x">euros', '10 euros'],
+    ['10 <img src="x" alt="of these">euros', '10 of these euros'],
+    ['10 <x-y>euros</x-y>', '10 euros'],
+    ['<select><option>10</select> euros', 'euros'],
+    ['<details><summary>More</summary>10 euros</details>', '10 euros'],
+    ['<acronym>EU</acronym>R', 'EUR'],
+    ['<table><tr> <td>10</td> <td>20</td> </tr> <tr><td>30</table>', '10\t20\n30'],
+    ['<table><tr><td><table><tr><td>10</table> 20</table>', '10\n20'],
+    ['<script>a < b; "<!-- x -->"</script>10', '10'],
+    ['1<wbr>0', '10'],
+    ['<ruby>漢<rt>かん</ruby>字を読む', '字を読む'],
+  ])('of %j, a browser shows %j', (markup, words) => {
+    expect(seen(`<!doctype html><p>The fee is ${markup}.`, 'text/html', words)).toBe('exact');
+  });
+
+  test.each([
+    ['fell by \u22125 %', '5 %'],
+    ['fell by \u2212 5 %', '5 %'],
+    ['fell by \ufe635 %', '5 %'],
+    ['fell by \u20135 %', '5 %'],
+    ['fell by (-5) %', '5'],
+    ['x=-5 %', '5 %'],
+    ['lost -€5', '€5'],
+    ['lost -€5', '5'],
+    ['costs 1\u00a0250\u00a0000 euros', 'costs 1'],
+    ['costs 1\u00a0250\u00a0000 euros', '000 euros'],
+    ['costs 1\u202f250 euros', '250 euros'],
+    ['costs 1\u2009250 euros', '250 euros'],
+    ['costs 1 250 000 euros', '250 000 euros'],
+    ['costs 1 250 000 euros', 'costs 1 250'],
+    ["costs 1'250 euros", 'costs 1'],
+    ['costs 1\u2019250 euros', '250 euros'],
+    ['costs 1\u00b75 euros', 'costs 1'],
+    ['costs ١\u066b٥', 'costs ١'],
+    ['costs 1/2 euro', 'costs 1'],
+    ['costs 5½', 'costs 5'],
+    ['costs 1e6 euros', 'costs 1'],
+    ['costs 1e6 euros', '6 euros'],
+    ['costs 5k', 'costs 5'],
+    ['costs 10^6 euros', 'costs 10'],
+    ['costs 10\u2076 euros', 'costs 10'],
+    ['costs 1.5 × 10^6 euros', 'costs 1.5'],
+    ['costs 1.5×10\u2076 euros', '10\u2076 euros'],
+    ['costs .5 euros', '5 euros'],
+    ['costs 1.5', '.5'],
+    ['costs 1,250', 'costs 1,'],
+    ['at 10:30', 'at 10'],
+    ['花费10万元', '花费10'],
+    ['三百五十人', '三百'],
+    ['We cannot pay', 'We can'],
+    ["We can't pay", 'We can'],
+    ['We can\u2019t pay', 'We can'],
+    ['can\u200bnot', 'can'],
+    ['It is unlawful', 'lawful'],
+    ['a non-smoking room', 'smoking room'],
+    ['a non\u2011smoking room', 'smoking room'],
+    ['Nicht-EU-Bürger', 'EU-Bürger'],
+    ['Das ist unmöglich', 'möglich'],
+    ['не\u00adвиновен', 'виновен'],
+    ['نمی\u200cخواهم', 'خواهم'],
+    ['innocent\u0336', 'innocent'],
+    ['\u0336innocent', 'innocent'],
+  ])('%j goes on before or behind %j', (text, words) => {
+    for (const type of ['text/html', 'text/plain']) expect(seen(text, type, words), type).toBe('loose');
+  });
+
+  test.each([
+    ['“The fee is 20 euros,” she said—again.', 'The fee is 20 euros'],
+    ['She said—again and again—no.', 'again and again'],
+    ['He said: ‘No.’ Twice', 'No'],
+    ['up 5%-10% this year', '10%'],
+    ['lines 3–5, 7', '5, 7'],
+    ['by 2019 150 people', '150 people'],
+    ['Die Prüfung kostet 1.250,50 Euro – mehr nicht.', 'Die Prüfung kostet 1.250,50 Euro'],
+    ['Der „Große Rat“ beschloß es am 3. Mai.', 'Große Rat'],
+    ['C’est l’homme qu’il aime, aujourd’hui.', 'homme qu’il aime'],
+    ['Coût : 1 250,50 €, dit-il.', '1 250,50 €'],
+    ['«\u00a0Il n’est pas coupable.\u00a0»', 'Il n’est pas coupable'],
+    ['قال الوزير: بلغت الكلفة ١٢٬٥٠٠ دولار.', 'بلغت الكلفة ١٢٬٥٠٠ دولار'],
+    ['كَتَبَ الوَلَدُ الدَّرْسَ.', 'الوَلَدُ الدَّرْسَ'],
+    ['据报道，该公司2019年支付了10万元罚款。', '2019年支付了10万元'],
+    ['据报道，该公司支付了罚款。', '支付了罚'],
+    ['会社は2019年に罰金を支払いました。', '罰金を支払いました'],
+    ['サーバーのデータを消去した', 'データ'],
+    ['บริษัทจ่ายค่าปรับ 500 บาทในปี 2562', 'จ่ายค่าปรับ 500 บาท'],
+    ['บริษัทจ่ายค่าปรับ', 'จ่าย'],
+    ['회사는 2019년에 벌금을 냈다.', '벌금을 냈다'],
+    ['Компания заплатила 10 млн руб.', 'заплатила 10 млн'],
+    ['לא אשם, אמר השופט', 'אמר השופט'],
+    ['AI技術を使う', '技術を使う'],
+    ['See note 3 [4].', 'note 3'],
+  ])('%j says %j in full', (text, words) => {
+    for (const type of ['text/html', 'text/plain']) expect(seen(text, type, words), type).toBe('exact');
+  });
+
+  test('a page of raised text is read in one pass', () => {
+    const hostile = `<p>${'a'.repeat(600_000)}${'1<sup>a</sup>'.repeat(100_000)}`;
+    expect(seen(hostile, 'text/html', 'not there')).toBe('absent');
   });
 
   test('words without end and words of line breaks are read', () => {

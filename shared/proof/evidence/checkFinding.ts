@@ -98,7 +98,7 @@ function checkedOnce(
 }
 
 const LOOSELY_SEEN =
-  'They are there if white space, the marks of lists, raised digits or the ends of numbers are left aside, or in what browsers do not show. Open the bytes, and look.';
+  'They are there if white space, the marks of lists, raised digits or the ends of words and numbers are left aside, or in what browsers do not show, or not as one text. Open the bytes, and look.';
 
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {
   const name = 'The quoted words are in the bytes.';

@@ -1,12 +1,13 @@
-import { Tokenizer } from 'htmlparser2';
 import type { Passage } from '../../findings/finding.ts';
 import { type NormalText, normalTextOf } from '../../findings/normalText.ts';
 import { charsetInHtml } from '../../values/htmlCharset.ts';
+import { ITEM, looseTexts, shownText } from './shownText.ts';
+import { isInside, type Place } from './wholeWords.ts';
 
 /*
  * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. The two do not make
- * the same text of markup. So words are also found if white space, the marks of lists and raised digits are left aside, or what
- * browsers hide or show is. But then they can say something else than the bytes, and are not found exactly.
+ * the same text of markup. So words are also found if white space, the marks of lists, raised digits and the ends of words are left
+ * aside, or what browsers hide or show is. But then they can say something else than the bytes, and are not found exactly.
  */
 
 /** A text that was read from bytes, with the range of the quoted words in it (UTF-16 units). */
@@ -36,8 +37,10 @@ export function seePassage(
     return 'unreadable';
   const source = decode(bytes, mediaType);
   let loose: SeenPassage | undefined;
-  for (const { text, words, isLoose = false } of readings(source, kind, passage.exact)) {
-    const seen = find(text, { ...passage, exact: words });
+  const hasCommas = kind === 'table' || /json/i.test(mediaType);
+  for (const { words, isLoose = false, ...reading } of readings(source, kind, passage.exact)) {
+    const { text } = reading;
+    const seen = find({ ...reading, hasCommas }, { ...passage, exact: words });
     if (seen?.isExact && !isLoose) return { text, ...seen };
     if (seen) loose ??= { text, ...seen, isExact: false };
   }
@@ -62,24 +65,22 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
 /** A way in which a text and the quoted words are read. */
 interface Reading {
   text: string;
+  /** Where raised or lowered text begins or ends. */
+  shifts?: ReadonlySet<number>;
   words: string;
   isLoose?: boolean;
 }
-
-/** Stands before each item of a list that has no numbers. */
-const ITEM = '•';
 
 /** Yields the ways in which a text and the quoted words are read, the strictest first. */
 function* readings(source: string, kind: Kind, words: string): Generator<Reading> {
   if (kind === 'markup' || kind === 'xml') {
     // The node's text marks such items with the sign that is a minus before a number.
     const marked = words.replace(/^[^\S\n]*-\s+(?!\d)/gm, `\n${ITEM} `);
-    const shown = textOfMarkup(source, kind === 'xml' ? OF_XML : AS_SHOWN);
-    yield { text: shown, words: marked };
-    if (marked !== words) yield { text: shown, words };
+    const shown = shownText(source, kind);
+    yield { ...shown, words: marked };
+    if (marked !== words) yield { ...shown, words };
     const unmarked = words.replace(/^[^\S\n]*(?:-|\d+\.|[a-z]{1,5}\.)\s+/gim, '');
-    for (const hidden of [HIDDEN, CODE]) {
-      const text = textOfMarkup(source, { hidden, isApart: (name) => !INLINE.has(name), hasMarks: false });
+    for (const text of looseTexts(source)) {
       yield { text, words, isLoose: true };
       yield { text, words: unmarked, isLoose: true };
     }
@@ -100,128 +101,10 @@ function cellsOf(csv: string, delimiter: string): string {
   return csv.replace(cellOrDelimiter, (_, cell?: string) => cell?.replaceAll('""', '"') ?? '\t');
 }
 
-const setOf = (names: string) => new Set(names.split(' '));
-const CODE = setOf('script style');
-const HIDDEN = setOf('script style template noscript svg iframe object canvas textarea title');
-const INLINE = setOf(
-  'a abbr b bdi bdo cite code del em font i img ins kbd label mark q s samp small span strong sub sup time u var wbr',
-);
-
-/** How markup is read. */
-interface MarkupReading {
-  /** The elements whose text is left out. */
-  hidden: ReadonlySet<string>;
-  /** Whether there is white space before and after an element. */
-  isApart: (name: string) => boolean;
-  /** Whether lists and raised digits are read as a browser shows them: with marks, and 10² is not 102. */
-  hasMarks: boolean;
-}
-
-/** What browsers begin on a new line or in a new cell. */
-const APART = setOf(
-  'address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary table tbody td tfoot th thead tr ul',
-);
-const AS_SHOWN: MarkupReading = {
-  hidden: setOf('script style template noscript iframe canvas datalist audio video title'),
-  isApart: (name) => APART.has(name),
-  hasMarks: true,
-};
-/** Elements of XML are whatever somebody made them. */
-const OF_XML: MarkupReading = { hidden: new Set(), isApart: () => true, hasMarks: false };
-
-/** The marks of the items in the lists that are open. */
-class ListMarks {
-  readonly #open: { next: number | undefined }[] = [];
-
-  /** @param attributes of the element; a list with other numbers than 1, 2, 3 … has none here */
-  begin(name: string, attributes: ReadonlySet<string>): string {
-    if (name === 'ul' || name === 'menu' || name === 'ol')
-      this.#open.push({ next: name === 'ol' && attributes.size === 0 ? 1 : undefined });
-    const list = this.#open.at(-1);
-    if (name !== 'li') return '';
-    if (list?.next === undefined || attributes.has('value')) return `${ITEM} `;
-    return `${list.next++}. `;
-  }
-
-  end(name: string): void {
-    if (name === 'ul' || name === 'menu' || name === 'ol') this.#open.pop();
-  }
-}
-
-/** Raised and lowered text. */
-const SHIFTED = setOf('sub sup');
-/** Attributes that change the numbers of a list. */
-const NUMBERING = setOf('start reversed type value');
-
-/** Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep. */
-function textOfMarkup(source: string, { hidden, isApart, hasMarks }: MarkupReading): string {
-  let text = '';
-  let name = '';
-  let attribute = '';
-  /** The hidden element that is open, and how often. */
-  let closed = '';
-  let depth = 0;
-  const marks = new ListMarks();
-  const numbering = new Set<string>();
-  /** Whether what follows is raised or lowered, or no longer is. Digits at that place are of two numbers. */
-  let isShifted = false;
-  const put = (part: string) => {
-    if (depth > 0 || part === '') return;
-    if (isShifted && hasMarks && /\d$/.test(text) && /^\d/.test(part)) text += ' ';
-    isShifted = false;
-    text += part;
-  };
-  const opened = () => {
-    const mark = marks.begin(name, numbering);
-    if (hasMarks) put(mark);
-  };
-  const tokenizer = new Tokenizer(
-    { decodeEntities: true },
-    {
-      ontext: (start, end) => put(source.slice(start, end)),
-      ontextentity: (codePoint) => put(String.fromCodePoint(codePoint)),
-      onopentagname(start, end) {
-        name = source.slice(start, end).toLowerCase();
-        numbering.clear();
-        if (isApart(name)) put('\n');
-        isShifted ||= SHIFTED.has(name);
-      },
-      onopentagend() {
-        if (depth === 0 && hidden.has(name)) closed = name;
-        if (name === closed) depth += 1;
-        opened();
-      },
-      onselfclosingtag: opened,
-      onclosetag(start, end) {
-        const closing = source.slice(start, end).toLowerCase();
-        if (depth > 0 && closing === closed) depth -= 1;
-        if (depth === 0) closed = '';
-        marks.end(closing);
-        if (isApart(closing)) put('\n');
-        isShifted ||= SHIFTED.has(closing);
-      },
-      onattribname(start, end) {
-        attribute = source.slice(start, end).toLowerCase();
-        if (NUMBERING.has(attribute)) numbering.add(attribute);
-      },
-      onattribdata(start, end) {
-        if (name === 'img' && attribute === 'alt') put(source.slice(start, end));
-      },
-      onattribentity(codePoint) {
-        if (name === 'img' && attribute === 'alt') put(String.fromCodePoint(codePoint));
-      },
-      onattribend() {},
-      oncdata: (start, end, offset) => put(source.slice(start, end - offset)),
-      oncomment() {},
-      ondeclaration() {},
-      onprocessinginstruction() {},
-      onend() {},
-    },
-  );
-  tokenizer.write(source);
-  tokenizer.end();
-  return text;
-}
+/** How much of a word or a number is looked at. */
+const MAX_TOKEN = 40;
+/** Dashes that divide words, unlike hyphens. */
+const DASH = /^[‒–—]$/;
 
 /** A text without white space, and where there was some. */
 class Spaceless {
@@ -230,13 +113,31 @@ class Spaceless {
   /** The place in the normal text of each UTF-16 unit. */
   readonly #places: Uint32Array;
 
+  readonly #source: string;
+
   constructor(text: string) {
+    this.#source = text;
     this.#normal = normalTextOf(text, true);
     const { text: normal } = this.#normal;
     this.characters = normal.replaceAll(' ', '');
     this.#places = new Uint32Array(this.characters.length);
     let next = 0;
     for (let at = 0; at < normal.length; at += 1) if (normal[at] !== ' ') this.#places[next++] = at;
+  }
+
+  /** Returns what is around the place before a character, or behind the last one. */
+  placeAt(at: number, shifts: ReadonlySet<number>): Place {
+    const { text, starts, ends } = this.#normal;
+    const [from, to] = [at === 0 ? 0 : (this.#places[at - 1] ?? 0) + 1, this.#places[at] ?? text.length];
+    const [end, start] = [ends[from - 1] ?? 0, to < text.length ? (starts[to] ?? 0) : this.#source.length];
+    const isDash = (index: number) => DASH.test(this.#source.slice(starts[index] ?? 0, ends[index] ?? 0));
+    return {
+      before: text.slice(Math.max(0, from - MAX_TOKEN), from),
+      after: text.slice(to, to + MAX_TOKEN),
+      space: to > from ? this.#source.slice(end, start) : undefined,
+      isShifted: shifts.has(end) || shifts.has(start),
+      isAtDash: (from > 0 && isDash(from - 1)) || (to < text.length && isDash(to)),
+    };
   }
 
   isAfterSpace(at: number): boolean {
@@ -251,7 +152,6 @@ class Spaceless {
 }
 
 const IN_WORD = /[\p{L}\p{N}]/u;
-const MARK = /\p{M}/u;
 
 /** Whether both have white space at the same places between letters and digits. Elsewhere it changes no word and no number. */
 function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
@@ -263,30 +163,9 @@ function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
   return true;
 }
 
-const DIGIT = /\p{Nd}/u;
-
-/** Whether a number at the beginning or the end of the words goes on before or behind them, or has a minus there. */
-function cutsNumber(text: Spaceless, at: number, length: number): boolean {
-  const isDigit = (place: number) => DIGIT.test(text.characters[place] ?? '');
-  const isPoint = (place: number) => /[.,]/.test(text.characters[place] ?? '');
-  const end = at + length;
-  const isCutBefore =
-    isDigit(at) &&
-    at > 0 &&
-    !text.isAfterSpace(at) &&
-    (isDigit(at - 1) ||
-      (isPoint(at - 1) && !text.isAfterSpace(at - 1) && isDigit(at - 2)) ||
-      (text.characters[at - 1] === '-' && (at === 1 || text.isAfterSpace(at - 1))));
-  const isCutBehind =
-    isDigit(end - 1) &&
-    !text.isAfterSpace(end) &&
-    (isDigit(end) || (isPoint(end) && !text.isAfterSpace(end + 1) && isDigit(end + 1)));
-  return isCutBefore || isCutBehind;
-}
-
 /** Returns the range of words in a text; of several, one that is exact, and of these the one with the most of the context around it. */
 function find(
-  source: string,
+  { text: source, shifts = new Set(), hasCommas }: Pick<Reading, 'text' | 'shifts'> & { hasCommas: boolean },
   { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
 ): { start: number; end: number; isExact: boolean } | undefined {
   const text = new Spaceless(source);
@@ -308,8 +187,7 @@ function find(
     const end = at + length;
     for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
       context += 1;
-    // A letter with a mark, such as one that strikes it through, is another one.
-    const isWhole = !MARK.test(all[end] ?? '') && !cutsNumber(text, at, length);
+    const isWhole = [at, end].every((each) => !isInside(text.placeAt(each, shifts), hasCommas));
     const isExact = isWhole && hasSameSpaces(text, at, words);
     const isBetter = !best || (isExact === best.isExact ? context > best.context : isExact);
     if (isBetter) best = { at, context, isExact };

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: 'c7545042f653bc5c06b777ce4f1efd14947fff3ef59b8b85d2b95fc340723f3f',
+    script: '233d9213dd991f5be84e7b083ce1d39d0f293a2890fef4bdbf3c546391acff4a',
     style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
   },
 ];

@@ -1,0 +1,106 @@
+/*
+ * Whether a quotation begins and ends where a word or a number of the text does. *We can* is not what *We cannot* says, nor is
+ * 250 euros what 1 250 euros are. In doubt, a word or a number goes on: then the words are only claimed.
+ */
+
+/** A place in a text, in its normal form, with a piece of what is on either side. */
+export interface Place {
+  before: string;
+  after: string;
+  /** The white space at that place as it was written; undefined if there is none. */
+  space: string | undefined;
+  /** Whether one side is raised or lowered, and the other is not. */
+  isShifted: boolean;
+  /** Whether the last character before, or the first after, is a dash between words, which has the form of a hyphen. */
+  isAtDash: boolean;
+}
+
+const MARK = /^\p{M}/u;
+const ENDS_IN_WORD = /[\p{L}\p{N}\p{M}]$/u;
+const BEGINS_IN_WORD = /^[\p{L}\p{N}]/u;
+const ENDS_IN_LETTER = /\p{L}\p{M}*$/u;
+const ENDS_IN_DIGIT = /\p{Nd}$/u;
+const BEGINS_IN_DIGIT = /^\p{Nd}/u;
+
+/** In these scripts, no white space is between words, so a word may end after any letter. */
+const UNSPACED = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}]`;
+const ENDS_UNSPACED = new RegExp(`${UNSPACED}$`, 'u');
+const BEGINS_UNSPACED = new RegExp(`^${UNSPACED}`, 'u');
+const NUMERAL = String.raw`[\p{Nd}〇零一二三四五六七八九十百千万萬亿億兆]`;
+const ENDS_IN_NUMERAL = new RegExp(`${NUMERAL}$`, 'u');
+const BEGINS_IN_NUMERAL = new RegExp(`^${NUMERAL}`, 'u');
+
+/** Between two digits, these belong to one number, time, date or fraction. */
+const JOINT = String.raw`[.,'·‧⋅:/⁄∕^_\u02d9\u066b\u066c]`;
+const ENDS_IN_JOINT = new RegExp(String.raw`\p{Nd}${JOINT}$`, 'u');
+const BEGINS_IN_JOINT = new RegExp(String.raw`^${JOINT}\p{Nd}`, 'u');
+/** What multiplies a number by a power of ten. */
+const BEGINS_IN_POWER = /^[×·⋅*x] ?10[\^⁰¹²³⁴-⁹⁻]/u;
+const ENDS_BEFORE_POWER = /\p{Nd} ?[×·⋅*x]$/u;
+const POWER = /^10[\^⁰¹²³⁴-⁹⁻]/u;
+
+const AMOUNT = /^\p{Sc}?[.,]?\p{Nd}/u;
+/** The point of a number that has no digit before it. */
+const POINT = /(?:^|[\s([{\p{Sc}±+<>=≈~-])[.,]$/u;
+/** A hyphen before a number is a minus, if it is after nothing that a range could begin with. */
+const MINUS = /(?:^|[^\p{L}\p{N}%‰°)\]"'-])-\p{Sc}?$/u;
+const SIGN = /[−±∓] ?\p{Sc}?$/u;
+
+/** What divides the groups of digits in one number, and is no white space between words. */
+const GROUP_SPACE = /^[\u00a0\u2004-\u200a\u202f\u205f]$/;
+const ENDS_IN_GROUP = /(?:^|[^\p{Nd}.,])\p{Nd}{1,3}(?: \p{Nd}{3})*$/u;
+const BEGINS_IN_GROUP = /^\p{Nd}{3}(?!\p{Nd})/u;
+
+/**
+ * Whether a word or a number has a part on either side of a place.
+ *
+ * @param hasCommas whether a comma ends a value, as in JSON and CSV
+ */
+export function isInside(place: Place, hasCommas: boolean): boolean {
+  return MARK.test(place.after) || isInWord(place) || isInNumber(place, hasCommas);
+}
+
+function isInWord({ before, after, space, isShifted, isAtDash }: Place): boolean {
+  if (space !== undefined) return false;
+  if (ENDS_IN_WORD.test(before) && BEGINS_IN_WORD.test(after)) {
+    if (ENDS_IN_NUMERAL.test(before) && BEGINS_IN_NUMERAL.test(after)) return true;
+    if (ENDS_UNSPACED.test(before.replace(/\p{M}+$/u, '')) || BEGINS_UNSPACED.test(after)) return false;
+    // The number of a note is no part of the word.
+    return !(isShifted && ENDS_IN_DIGIT.test(before) !== BEGINS_IN_DIGIT.test(after));
+  }
+  // After an apostrophe, another word may begin (l’homme). Before one, the word goes on (can’t).
+  if (ENDS_IN_WORD.test(before) && /^'\p{L}/u.test(after)) return true;
+  if (isAtDash) return false;
+  const ended = /^(.*\P{M})\p{M}*[-_־]$/su.exec(before)?.[1];
+  if (ended !== undefined && ENDS_IN_WORD.test(ended) && BEGINS_IN_WORD.test(after))
+    return ENDS_IN_LETTER.test(ended) || /^\p{L}/u.test(after);
+  return ENDS_IN_LETTER.test(before)
+    ? /^[-_־][\p{L}\p{N}]/u.test(after)
+    : ENDS_IN_WORD.test(before) && /^[-_־]\p{L}/u.test(after);
+}
+
+function isInNumber(place: Place, hasCommas: boolean): boolean {
+  const { before, after, space } = place;
+  return (
+    (AMOUNT.test(after) && SIGN.test(before)) ||
+    (ENDS_IN_DIGIT.test(before) && BEGINS_IN_POWER.test(after)) ||
+    (ENDS_BEFORE_POWER.test(before) && POWER.test(after)) ||
+    (space === undefined ? isWithinDigits(place, hasCommas) : isBetweenGroups(place))
+  );
+}
+
+function isWithinDigits({ before, after }: Place, hasCommas: boolean): boolean {
+  const isAfterJoint = ENDS_IN_JOINT.test(before) && !(hasCommas && before.endsWith(','));
+  return (
+    (ENDS_IN_DIGIT.test(before) && BEGINS_IN_JOINT.test(after)) ||
+    (BEGINS_IN_DIGIT.test(after) && (isAfterJoint || POINT.test(before))) ||
+    (AMOUNT.test(after) && MINUS.test(before))
+  );
+}
+
+function isBetweenGroups({ before, after, space = '' }: Place): boolean {
+  if (!ENDS_IN_DIGIT.test(before) || !BEGINS_IN_DIGIT.test(after)) return false;
+  return (
+    GROUP_SPACE.test(space) || (space === ' ' && ENDS_IN_GROUP.test(before) && BEGINS_IN_GROUP.test(after))
+  );
+}
