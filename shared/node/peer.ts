@@ -127,7 +127,6 @@ export const nearbyNodeSchema = namedObject('NearbyNode', {
 });
 export type NearbyNode = z.output<typeof nearbyNodeSchema>;
 
-/** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
 const base64Hash = z
   .string()
   .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'This is not a SHA-256 hash in base64.')
@@ -143,6 +142,7 @@ export const rewriteProofSchema = z.strictObject({
 });
 export type RewriteProof = z.output<typeof rewriteProofSchema>;
 
+/** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
 export const peerRewriteSchema = z.strictObject({
   at: instantSchema,
   peer: peerIdSchema,
