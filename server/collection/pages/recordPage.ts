@@ -147,8 +147,6 @@ export async function recordPage(
     const recorded = await store.write((database) => {
       const drawn = retrievalById(database, page.retrieval)?.sha256 ?? null;
       if (drawn !== null && isReleased(database, drawn)) throw new ReleasedDocumentError();
-      if (showsGivenUp(database, { drawnFrom: drawn, requests: requestsOf(page.parts) }))
-        throw new ReleasedPartError();
       const now = store.instant();
       for (const [sha256, bytes] of sizes) createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
       for (const { retrieval } of page.parts)
@@ -160,6 +158,8 @@ export async function recordPage(
             source_key: page.source.key,
             part_of: page.id,
           });
+      if (showsGivenUp(database, { id: page.id, drawnFrom: drawn, requests: requestsOf(page.parts) }))
+        throw new ReleasedPartError();
       return writeCapture(database, now, page, { digests, sizes, change });
     });
     certificates.recorded();
@@ -205,7 +205,7 @@ function writeCapture(
 ): RecordedPageCapture {
   const { url, title, browser, environment, outcome, reason } = drawn;
   const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
-  const ofPage = { ...digests, drawnFrom, requests: requestsOf(parts) };
+  const ofPage = { id, ...digests, drawnFrom, requests: requestsOf(parts) };
   const record: RecordedPage = {
     id,
     source: source.id,

@@ -211,13 +211,13 @@ function shownIn(parts: readonly RecordedRetrieval[]): RecordedRetrieval[] {
 function requireDocument(
   database: ReadDatabase,
   peer: string,
-  { source: id, started_at: at, requests }: RecordedPage,
+  { id, source: sourceId, started_at: at, requests }: RecordedPage,
 ): number {
-  const source = sourceById(database, id);
+  const source = sourceById(database, sourceId);
   const retrieval = source && newestCaptureUntil(database, { source_key: source.key, observer: peer, at });
   if (retrieval === undefined) throw new RefusedRecordError('missing_reference');
   const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
-  if (showsGivenUp(database, { drawnFrom, requests })) throw new RefusedRecordError('released');
+  if (showsGivenUp(database, { id, drawnFrom, requests })) throw new RefusedRecordError('released');
   return retrieval;
 }
 
@@ -234,8 +234,6 @@ function writePage(
   const url = shownIn(parts)[0]?.url ?? record.url;
   const source = findOrAddPausedSource(database, record.source, url, now);
   const { key: source_key } = source;
-  // Again, because something may have been given up while the objects came.
-  const retrieval = requireDocument(database, peer, record);
   const browser = `${peer.slice(0, MAX_PEER_NAME).trim()} (${BROWSER})`;
   let text = 0;
   for (const { id: _id, source: _source, capture: _capture, ...part } of parts) {
@@ -252,6 +250,8 @@ function writePage(
     });
     if (isShown && sha256 === record.text && text === 0) text = id;
   }
+  // Again, because something may have been given up while the objects came, and because the parts tell of pieces.
+  const retrieval = requireDocument(database, peer, record);
   const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
   // The record here is a new one, which does not quote what is withheld here.
   const title = isOfHidden(database, { ...record, drawnFrom }) ? '' : record.title;

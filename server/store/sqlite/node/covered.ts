@@ -3,6 +3,7 @@ import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import { change, hasRow, selectValues } from '../engine/queries.ts';
+import { piecesSql, wholesSql } from './pieces.ts';
 
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
@@ -115,7 +116,7 @@ const joinedSql = (digests: string) => `
  * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
  * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld with
  * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown
- * it. What was handed in is covered with its file, its document and its parts, except those that others observed, too. Of what
+ * it. A page that loaded it in pieces had it as a part, and the pieces are covered, too. What was handed in is covered with its file, its document and its parts, except those that others observed, too. Of what
  * was handed in with it as a part, the file is covered, which has the bytes of its parts, and the picture.
  *
  * Each join goes in the order in which it is written, from what is named to what belongs to it. Otherwise SQLite may read
@@ -146,10 +147,15 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
       CROSS JOIN retrievals r ON r.sha256 = drawn.sha256 CROSS JOIN page_captures p ON p.retrieval = r.id
       WHERE p.ledger_entry < $entry
     ),
+    pieces (page, sha256) AS (
+      SELECT piece.page, piece.sha256 FROM (${piecesSql('named')}) AS piece CROSS JOIN page_captures p ON p.id = piece.page
+      WHERE p.ledger_entry < $entry AND ${isNotForLogin}
+    ),
     showing (id) AS (
       SELECT p.id FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256 CROSS JOIN page_captures p ON p.id = r.part_of
       WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
         AND ${isNotForLogin}
+      UNION SELECT page FROM pieces
     ),
     documents (sha256) AS (
       SELECT sha256 FROM origins UNION
@@ -175,6 +181,8 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
   UNION
   SELECT r.sha256 FROM showing CROSS JOIN retrievals r ON r.part_of = showing.id
   WHERE r.status IS NULL AND r.sha256 IS NOT NULL
+  UNION
+  SELECT sha256 FROM pieces
   UNION
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
   UNION
@@ -218,13 +226,14 @@ const coverTarget = {
 
 /**
  * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
- * withheld for itself, what the page showed is covered. Parts that are only withheld with another page do not count: the
+ * withheld for itself, what the page showed is covered, and also if it loaded such an object in pieces. Parts that are only withheld with another page do not count: the
  * pictures of a site would hide all its later pages.
  */
 export function coverPage(database: WriteDatabase, entry: number): void {
   coverDrawn(database, { entry, known: lastCoveredBy(database, entry) });
 }
 
+const DRAWN = '(SELECT id FROM page_captures WHERE ledger_entry = $entry)';
 const coverDrawn = change<[values: { entry: number; known: number }]>(`
   WITH parts AS (
     SELECT part.*, held.withholding FROM page_captures p
@@ -243,6 +252,11 @@ const coverDrawn = change<[values: { entry: number; known: number }]>(`
     JOIN withholdings w ON ${isForItselfSql}
     JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
     WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
+    UNION SELECT own.sha256, w.ledger_entry FROM (${wholesSql(DRAWN)}) AS loaded
+    CROSS JOIN withheld_objects held ON held.sha256 = loaded.sha256
+    CROSS JOIN withholdings w ON ${isForItselfSql}
+    CROSS JOIN retrievals own ON own.part_of = ${DRAWN} AND own.sha256 IS NOT NULL
+      AND (own.status IS NULL OR (own.status = 206 AND own.url = loaded.url))
   )`);
 
 /**
