@@ -32,7 +32,7 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   publishDraft: ['publishDraft', 'publishWithheldInParts'],
   addComment: 'comment',
   harvestByForm: { none: 'The same answers as `harvest`, which visitors ask.' },
-  importRecord: OF_OTHERS,
+  importRecord: 'importInPieces',
   listCitationEntries: DERIVED,
   fillDraftRecord: DERIVED,
   listRepositories: OF_OTHERS,

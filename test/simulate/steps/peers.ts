@@ -34,7 +34,7 @@ export async function peerOf(world: World, node: Client, other: Client): Promise
   return jsonOf<{ id: string }>(answer).id;
 }
 
-async function mirror(
+export async function mirror(
   world: World,
   node: Client,
   id: string,
@@ -47,7 +47,7 @@ async function mirror(
 }
 
 /** What a mirror brought or withheld must concern only what came from the peer. */
-async function noteMirrored(world: World): Promise<void> {
+export async function noteMirrored(world: World): Promise<void> {
   const { model, node, check } = world;
   for (const { files } of model.peerPacks)
     for (const { content, markers } of files) {

@@ -170,7 +170,7 @@ function savedWith(dice: Dice, content: Buffer, isDocument: boolean) {
 }
 
 /** Hands in such a page. */
-async function handInSaved(
+export async function handInSaved(
   world: World,
   dice: Dice,
   content: Buffer,

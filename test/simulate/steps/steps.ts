@@ -2,6 +2,7 @@ import { alertSteps } from './alerts.ts';
 import { archiveSteps } from './archive.ts';
 import { browserSteps } from './browser.ts';
 import { collectionSteps } from './collection.ts';
+import { comingAgainSteps } from './comingAgain.ts';
 import { copySteps } from './copies.ts';
 import { damageSteps } from './damage.ts';
 import { findingSteps } from './findings.ts';
@@ -21,6 +22,7 @@ const ALL = {
   ...collectionSteps,
   ...withholdingSteps,
   ...quotingSteps,
+  ...comingAgainSteps,
   ...alertSteps,
   ...findingSteps,
   ...nodeSteps,
