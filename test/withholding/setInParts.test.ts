@@ -1,14 +1,17 @@
 import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { checkRecord } from '../../server/archive/packs/checkRecord.ts';
+import { partRecord } from '../../server/archive/sets/setRecords.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { SetManifest } from '../../shared/archive/set.ts';
 import type { ReleasePreview, Withholding } from '../../shared/node/withheld.ts';
 import { handIn } from '../collection/handedIn/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { newDraft, publish, putFile } from '../support/archive/drafts.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { packForm, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, partsByHand, publishedSet, uploadManifest } from '../support/archive/sets.ts';
+import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { savedPage } from '../support/savedPages.ts';
@@ -320,6 +323,62 @@ test.each(['its digest', 'its digest, after its parts were released,', 'its set'
     expect(await statusesOf(again, [DIGEST, ...parts])).toEqual([200, 410, 410, 410]);
   },
 );
+
+describe('a list that names parts which cannot be read, so that nobody can check it,', () => {
+  const JUNK = 'junk';
+
+  /** A node with a set of which a piece was released, and its list. */
+  async function withReleasedPiece() {
+    const { node, set } = await withFile({ whole: false });
+    const { files } = (await (await node.fetch(`/api/packs/${set}`)).json()) as Pack;
+    const list = (await (await node.fetch(`/api/blobs/${files[0]?.sha256}`)).json()) as SetManifest;
+    const [piece] = list.files.find(({ path }) => path === 'large.bin')?.parts ?? [];
+    if (!piece) throw new Error('The set has no large file.');
+    await release(node, piece.sha256);
+    return { node, list, piece };
+  }
+
+  /** Sends a list as a visitor, whose parts say that they are such. */
+  async function sendList(node: TestNode, files: SetManifest['files'], title: string): Promise<Response> {
+    const manifest = JSON.stringify({ format: 'strongroom-set@1', files });
+    return node.fetch('/api/packs', {
+      method: 'POST',
+      body: packForm(sampleRecord({ title }), { 'set.json': manifest }),
+    });
+  }
+
+  async function sendJunk(node: TestNode): Promise<SetManifest['files'][number]['parts'][number]> {
+    const { record } = checkRecord({ ...sampleRecord({ title: 'False' }), files: [] });
+    const { files: _, ...part } = partRecord(record, []);
+    const answer = await node.fetch('/api/packs', { method: 'POST', body: packForm(part, { junk: JUNK }) });
+    expect(answer.status).toBe(201);
+    const { id: pack } = (await answer.json()) as Pack;
+    return { pack, path: 'junk', bytes: JUNK.length, sha256: sha256Of(JUNK) };
+  }
+
+  test.each([
+    ['with the size that it has', 10_000 + JUNK.length, 'invalid_set'],
+    ['with another size', 5_000, 'digest_mismatch'],
+  ])('is refused from a visitor if it ties a file of the owner to his own, %s', async (_, bytes, code) => {
+    const { node, piece } = await withReleasedPiece();
+    const open = contentOf(11, bytes);
+    await uploadNewPack(node, { title: 'Open' }, { 'open.bin': open });
+    await share(node, 'contribute');
+    const junk = await sendJunk(node);
+    const parts = [piece, junk];
+    const file = { path: 'x.bin', bytes: piece.bytes + junk.bytes, sha256: sha256Of(open), parts };
+    const answer = await sendList(node, [file], 'False');
+    expect([answer.status, await answer.json()]).toMatchObject([422, { code }]);
+    await withhold(node, { sha256: junk.sha256 });
+    expect(await statusesOf(node, [junk.sha256, sha256Of(open)])).toEqual([451, 200]);
+  });
+
+  test('is taken if it says nothing new', async () => {
+    const { node, list } = await withReleasedPiece();
+    await share(node, 'contribute');
+    expect((await sendList(node, list.files, 'The same again')).status).toBe(201);
+  });
+});
 
 test('a set with a file that was released is refused', async () => {
   const node = await openTestNode();

@@ -22,7 +22,8 @@ import {
 import { isAbsent } from '../../store/sqlite/node/peers.ts';
 import { isReleased, releasedAmong } from '../../store/sqlite/node/withheld.ts';
 import type { Store } from '../../store/store.ts';
-import { checkNewSet, requireSetNotReleased, type SetLimits } from '../sets/checkSet.ts';
+import { checkNewSet, type SetLimits } from '../sets/checkSet.ts';
+import { requireNoneReleased } from '../sets/joinedFiles.ts';
 import { recordSet } from '../sets/readSet.ts';
 import type { SetIndex } from '../sets/setIndex.ts';
 import { type CheckedRecord, checkRecord, requireNewPaths } from './checkRecord.ts';
@@ -99,7 +100,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     if (staged) requireMatchingFiles(sent, staged);
     if (!staged || isPartial) requireHeldFiles(store.read, held);
     const joined = joinedWith(checked, pieceOf);
-    requireSetNotReleased(store.read, joined);
+    requireNoneReleased(store.read, joined);
     if (isHeld) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
       await recordSentAgain(repairStore, pack, joined);
@@ -119,7 +120,7 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     const text = await store.write((database) => {
       const record = () =>
         recordPack(database, checked, store.instant(), namedOnly(database, pack), onRecorded);
-      requireSetNotReleased(database, joined);
+      requireNoneReleased(database, joined);
       const recorded = fromPeer(database, pack.from, record);
       joinFiles(database, joined);
       return recorded;
@@ -186,11 +187,11 @@ async function recordSentAgain(store: Store, pack: Sent, joined: readonly Joined
 async function setOfManifest(
   store: Store,
   record: PackRecord,
-  { absent, setLimits, staged }: Pick<NewPack, 'absent' | 'setLimits' | 'staged'>,
+  { absent, setLimits, staged, from }: Pick<NewPack, 'absent' | 'setLimits' | 'staged' | 'from'>,
 ): Promise<SetIndex | undefined> {
   const isHere = record.files.every(({ sha256 }) => !absent?.has(sha256));
   const isSent = record.files.every(({ path }) => staged?.has(path));
-  return isHere ? checkNewSet(store, record, { isSent, limits: setLimits }) : undefined;
+  return isHere ? checkNewSet(store, record, { isSent, limits: setLimits, origin: from }) : undefined;
 }
 
 /** The record with some of its files only. */

@@ -3,19 +3,35 @@ import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { mayBeManifest } from '../../../shared/archive/set.ts';
 import { SET_FILE } from '../../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import type { PackProvenance } from '../../../shared/node/peer.ts';
 import { type FieldError, Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/audit.ts';
 import { yieldToEventLoop } from '../../runtime/background.ts';
 import { WorkCoalescer } from '../../runtime/concurrency.ts';
 import { runInThread } from '../../runtime/threads.ts';
 import { filesOfPack, type PackRow, packById, recordTexts } from '../../store/sqlite/archive/packs.ts';
-import { insertSet, manifestsNotRead, setOf } from '../../store/sqlite/archive/sets.ts';
+import {
+  insertSet,
+  type JoinedPart,
+  manifestsNotRead,
+  type SetContents,
+  setOf,
+} from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import { numberOfOrigin } from '../../store/sqlite/node/peerOrigins.ts';
+import { provenanceOf } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
-import { madeOfReadable, OWNER, type Reader, requireReadable } from '../../withholding/withholding.ts';
+import {
+  madeOfReadable,
+  OWNER,
+  type Reader,
+  requireReadable,
+  VISITOR,
+} from '../../withholding/withholding.ts';
 import { removeFromSubjects } from '../packs/packRows.ts';
 import { requirePack } from '../packs/readPack.ts';
+import { areJoined, checkJoined } from './joinedFiles.ts';
 import { type ParsedSet, parseSet, SetIndex } from './setIndex.ts';
 import { setIdOf } from './setRecords.ts';
 
@@ -132,10 +148,10 @@ export async function readNewSet(store: DamageContext, record: PackRecord): Prom
   );
 }
 
-/** Returns the packs that a file `set.json` names; none if it is no valid list of a set. */
-export async function packsNamedBy(bytes: Uint8Array): Promise<readonly string[]> {
+/** Returns what a file `set.json` names; undefined if it is no valid list of a set. */
+export async function setNamedBy(bytes: Uint8Array): Promise<SetIndex | undefined> {
   const { parsed } = await parse(bytes);
-  return 'set' in parsed ? parsed.set.packs : [];
+  return 'set' in parsed ? new SetIndex(parsed.set) : undefined;
 }
 
 /** A set: its manifest pack, and its files. */
@@ -189,26 +205,40 @@ export async function requireSet(
  * Keeps the size and the parts of a set that came without its file, from a dump or another archive. Some of its parts may
  * not be here yet: then it is kept when they are.
  */
-async function recordSetIfComplete(
-  { read, write }: DamageContext,
-  pack: PackRow,
-  index: SetIndex,
-): Promise<void> {
+async function recordSetIfComplete(store: DamageContext, pack: PackRow, index: SetIndex): Promise<void> {
+  const { read, write } = store;
   const { ledger_entry } = pack;
   if (setOf(read, ledger_entry) || index.packs.some((id) => !packById(read, id))) return;
   const record = JSON.parse(recordTexts(read, [ledger_entry])[0]?.record ?? '') as PackRecord;
+  const { count, bytes, packs } = index;
+  const set = { count, bytes, packs, joined: await believedOf(store, ledger_entry, index) };
   await write((database) => {
-    if (!setOf(database, ledger_entry)) recordSet(database, { ledger_entry, record }, index);
+    if (!setOf(database, ledger_entry)) recordSet(database, { ledger_entry, record }, set);
   });
+}
+
+/** Returns what is believed of the files in parts of a list that came late. This archive has checked its own before. */
+async function believedOf(
+  store: DamageContext,
+  ledgerEntry: number,
+  index: SetIndex,
+): Promise<readonly JoinedPart[]> {
+  const { read } = store;
+  const provenance = provenanceOf(read, ledgerEntry) as PackProvenance | undefined;
+  if (!provenance || index.joined.every(([file, part]) => areJoined(read, file, [part]))) return index.joined;
+  const origin = numberOfOrigin(read, provenance.peer.key);
+  const doubted = new Set<string>();
+  await checkJoined(store, index, { reader: VISITOR, origin }, (file) => doubted.add(index.sha256Of(file)));
+  return index.joined.filter(([file]) => !doubted.has(file));
 }
 
 /** Records the set of a manifest, in the transaction that records the manifest or later. */
 export function recordSet(
   database: WriteDatabase,
   { ledger_entry, record }: { ledger_entry: number; record: PackRecord },
-  index: SetIndex,
+  set: SetContents,
 ): void {
-  for (const pack of insertSet(database, { ledger_entry, id: setIdOf(record) }, index))
+  for (const pack of insertSet(database, { ledger_entry, id: setIdOf(record) }, set))
     removeFromSubjects(database, pack);
 }
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type Pack, type PackFile, type PackRecord, recordOf } from '../../../shared/archive/pack.ts';
@@ -10,7 +9,7 @@ import { addPack } from '../../archive/packs/addPack.ts';
 import { type CheckedRecord, checkRecord } from '../../archive/packs/checkRecord.ts';
 import { recordDeposit } from '../../archive/packs/packRows.ts';
 import { depositDigest } from '../../archive/recordedSubjects.ts';
-import { findSet, findSets, packsNamedBy } from '../../archive/sets/readSet.ts';
+import { findSet, findSets } from '../../archive/sets/readSet.ts';
 import { isDamaged, storeWithRepair } from '../../fixity/damages.ts';
 import { type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/deposits.ts';
@@ -29,6 +28,7 @@ import { followAgain } from './followWithheld.ts';
 import { RefusedRecordError, refusalOf } from './mirrorTally.ts';
 import { References } from './references.ts';
 import { coveredItems, coveredPages, type Mirroring, type Progress } from './remoteLog.ts';
+import { SetLists } from './setLists.ts';
 
 /** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
 const MAX_PAGE_BYTES = 32 * 1_048_576;
@@ -43,6 +43,7 @@ const packPage = z.object({ items: listOf(listedPack) });
 export class PackMirror {
   readonly #mirroring: Mirroring;
   readonly #references: References;
+  readonly #lists: SetLists;
   readonly #atOnce = pLimit(MAX_CONNECTIONS);
   readonly #taken = new Map<string, Promise<void>>();
   #examined = 0;
@@ -50,6 +51,7 @@ export class PackMirror {
   constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
     this.#references = new References(mirroring);
+    this.#lists = new SetLists(mirroring);
   }
 
   /**
@@ -214,7 +216,7 @@ export class PackMirror {
     const [file] = record.files;
     if (!file || !mayBeManifest(record)) return;
     const { store, signal } = this.#mirroring;
-    const missing = (await this.#packsOfSet(file)).filter((id) => !packById(store.read, id));
+    const missing = (await this.#lists.packsOf(file)).filter((id) => !packById(store.read, id));
     const atOnce = pLimit(MAX_CONNECTIONS);
     const take = async (id: string) => {
       signal.throwIfAborted();
@@ -239,6 +241,11 @@ export class PackMirror {
       if (origin?.peer.key !== key) continue;
       // Its parts are older than what was followed.
       await followAgain(this.#mirroring);
+      const isTaken = await this.#lists.check(index).then(
+        () => true,
+        (error: unknown) => tally.refuse(refusalOf(error)),
+      );
+      if (!isTaken) continue;
       for (const id of index.packs) {
         signal.throwIfAborted();
         if (tally.shouldStop) return;
@@ -249,26 +256,6 @@ export class PackMirror {
       }
       await findSet(store, pack.id);
     }
-  }
-
-  /** Returns the packs that the list of a set names; none if the peer does not give the list. */
-  async #packsOfSet({ sha256, bytes }: PackFile): Promise<readonly string[]> {
-    const { store, client } = this.#mirroring;
-    const list = Buffer.alloc(bytes);
-    let filled = 0;
-    try {
-      for await (const chunk of client.stream(`/api/blobs/${sha256}`)) {
-        if (filled + chunk.length > bytes) throw new RefusedRecordError('wrong_bytes');
-        list.set(chunk, filled);
-        filled += chunk.length;
-      }
-    } catch (error) {
-      if (!notGiven(error, store.instant())) throw error;
-      this.#mirroring.tally.setsWithoutParts += 1;
-      return [];
-    }
-    if (hash('sha256', list, 'hex') !== sha256) throw new RefusedRecordError('wrong_bytes');
-    return packsNamedBy(list);
   }
 
   #readPack(id: string): Promise<ListedPack> {
@@ -292,6 +279,8 @@ export class PackMirror {
         },
         onRecorded: (database, seq) => {
           insertProvenance(database, seq, provenance);
+          const digests = checked.record.files.map(({ sha256 }) => sha256);
+          this.#lists.tie(database, digests);
           for (const [sha256, why] of files.absent)
             noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());
           for (const { sha256 } of new Set(files.staged.values()))

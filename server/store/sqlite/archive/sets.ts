@@ -44,7 +44,7 @@ export function insertSet(
 }
 
 /** What a manifest says of its set. */
-interface SetContents {
+export interface SetContents {
   count: number;
   bytes: number;
   packs: readonly string[];

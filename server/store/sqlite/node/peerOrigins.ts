@@ -10,12 +10,15 @@ import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from 
 const insertOrigin = change<[key: string]>(
   'INSERT INTO peer_origins (key) VALUES (?) ON CONFLICT DO NOTHING',
 );
-const numberOfKey = selectValue<number, [key: string]>('SELECT number FROM peer_origins WHERE key = ?');
+/** Returns the number of the peer with a key, or undefined. */
+export const numberOfOrigin = selectValue<number, [key: string]>(
+  'SELECT number FROM peer_origins WHERE key = ?',
+);
 
 /** Returns the number of the peer with a key, which is given at the first time. */
 export function originOf(database: WriteDatabase, key: string): number {
   insertOrigin(database, key);
-  return numberOfKey(database, key) ?? 0;
+  return numberOfOrigin(database, key) ?? 0;
 }
 
 /** Follows a peer that renewed its key. */
