@@ -4,10 +4,10 @@ import { codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
 import { newMarker } from '../markers.ts';
-import type { SetOfPacks } from '../model.ts';
+import { digestOf, type SetOfPacks } from '../model.ts';
 import { PACK_BYTES, type World } from '../world.ts';
 import { blobFile } from './copies.ts';
-import { formOf, newRecord, publishNow } from './packs.ts';
+import { formOf, newRecord, notePack, publishNow } from './packs.ts';
 import { newText, type StepKind } from './step.ts';
 import { noteParts, settle } from './withholding.ts';
 
@@ -88,6 +88,37 @@ export const setSteps = {
       }
       world.check(!model.withholdings.has(replaced), `The withholding ${replaced} was not replaced.`);
       return JSON.stringify(target);
+    },
+  },
+  /** A piece of a file that is withheld or was released, as `strongroom publish` sends it: before the list of its set. */
+  sendPieceOfHidden: {
+    weight: 2,
+    run: async (world, dice) => {
+      const { node, model, check, require } = world;
+      const { bytes, marker } = newText(dice);
+      const content = Buffer.concat([bytes, Buffer.from(dice.letters(dice.between(20, 200)))]);
+      const whole = { path: 'whole.txt', content, markers: [marker] };
+      const piece = { ...whole, path: 'piece-00001', content: content.subarray(0, bytes.length + 10) };
+      const [sha256, part] = [digestOf(content), digestOf(piece.content)];
+      const sent = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), [whole]) });
+      require(sent, 201);
+      notePack(world, sent, [whole]);
+      const isReleased = dice.chance(0.3);
+      const json = { sha256, reason: dice.one(WITHHELD_REASONS) };
+      require(await node.asOwner('POST', `/manage/${isReleased ? 'released' : 'withheld'}`, { json }), 201);
+      if (isReleased) model.hold(content, 'blob', [marker]).state = 'released';
+      const address = `/api/packs?piece_of=${sha256}`;
+      const added = await node.asOwner('POST', address, { body: formOf(newRecord(dice), [piece]) });
+      if (isReleased) {
+        check(codeOf(added) === 'released', () => `A piece of a released file was taken: ${textOf(added)}`);
+        return `${part} of the released ${sha256}`;
+      }
+      require(added, 201);
+      notePack(world, added, [piece]);
+      model.joined.push([sha256, part]);
+      await settle(world);
+      check(model.isWithheld(part), `${part} is not withheld with ${sha256}, of which it is a piece.`);
+      return `${part} of the withheld ${sha256}`;
     },
   },
   /** A visitor makes a set of a list that he may not read, while a part is damaged. */
