@@ -125,7 +125,7 @@ function sentencesOf({ ok, verdict, head, objects, bytes, ...files }: VerifiedCo
     );
   if (notes.length > 0)
     sentences.push(
-      `${countOf(notes.length, 'file or folder was', 'files or folders were')} left there by a system or an unfinished sync, and ${notes.length === 1 ? 'is' : 'are'} no part of the archive.`,
+      `${countOf(notes.length, 'other file or folder looks', 'other files or folders look')} like what a system or an unfinished sync leaves, and ${notes.length === 1 ? 'is' : 'are'} no part of the archive: nothing covers ${notes.length === 1 ? 'it' : 'them'}.`,
     );
   if (head) sentences.push(`The checkpoint is signed by ${shownKey(head.verifierKey)}`);
   return sentences.join('\n');

@@ -3,8 +3,16 @@ import { type CopyTarget, InvalidCopyError, readBytes } from './targets/target.t
 
 /** What a sync that was killed leaves in the folder of a copy. */
 const UNFINISHED = /^\.partial-[0-9a-f]{16}-\d+$/;
-/** What file managers leave. No server gives these names a type that a browser shows. */
-const SYSTEM = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/;
+/** What file managers leave, with how each begins. No server gives these names a type that a browser shows. */
+const SYSTEM: readonly [name: RegExp, beginning: RegExp][] = [
+  [/(?:^|\/)\.DS_Store$/, /^\0\0\0\x01Bud1/],
+  [/(?:^|\/)Thumbs\.db$/, /^\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1/],
+  // In UTF-16 or in one byte for each letter.
+  [
+    /(?:^|\/)desktop\.ini$/,
+    /^(?:\xff\xfe|\xef\xbb\xbf)?(?:\s\0?)*\[\0?\.\0?S\0?h\0?e\0?l\0?l\0?C\0?l\0?a\0?s\0?s\0?I\0?n\0?f\0?o\0?\]/i,
+  ],
+];
 /**
  * Matches text with an element in it. Where a server names no type, browsers show as a page what begins as one. Data that
  * is no text has other bytes before anything that looks like an element.
@@ -20,14 +28,18 @@ const MAX_APPLE_DOUBLE_BYTES = 1_048_576;
 const MARKUP = /<[a-z!?/]/i;
 
 /**
- * Whether a file is one that an operating system or a sync that was killed leaves in a folder, and that nobody can be
- * shown as a part of the archive. Neither writes to a bucket under such names.
+ * Whether a file looks like one that an operating system or a sync that was killed leaves in a folder, and nobody can be shown it
+ * as a part of the archive. Whoever wants to can write such a file. Neither writes to a bucket under such names.
  *
  * @throws CopyError
  */
 export async function isLeftBehind(target: CopyTarget, path: string): Promise<boolean> {
   if (!target.isFolder) return false;
-  if (UNFINISHED.test(path) || SYSTEM.test(path)) return !PAGE.test(await beginningOf(target, path));
+  const [, beginning] = SYSTEM.find(([name]) => name.test(path)) ?? [];
+  if (beginning !== undefined || UNFINISHED.test(path)) {
+    const text = await beginningOf(target, path);
+    return !PAGE.test(text) && beginning?.test(text) !== false;
+  }
   if (!APPLE_DOUBLE.test(path)) return false;
   try {
     const bytes = await readBytes(target, path, MAX_APPLE_DOUBLE_BYTES);

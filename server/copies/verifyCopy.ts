@@ -6,6 +6,7 @@ import { LIST, type ListedFile, parseLines, partPath } from '../../shared/proof/
 import { ifValid } from '../../shared/proof/ledger/signedNote.ts';
 import { TILE_WIDTH, type TileAddress, tilePath } from '../../shared/proof/ledger/tree.ts';
 import { type Claim, type ClaimId, decide, type Verdict } from '../../shared/proof/verdict.ts';
+import { countOf } from '../../shared/values/counts.ts';
 import { isDigest } from '../../shared/values/digestPattern.ts';
 import { checkDump, type DumpHead, NamedObjects } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
@@ -42,13 +43,13 @@ export interface VerifiedCopy {
   extra: string[];
   /** Files that have the bytes of an object that is withheld from readers, or was given up. */
   exposed: string[];
-  /** What systems and unfinished syncs leave, and empty folders. They are no part of the archive and do no harm. */
+  /** What looks like what systems and unfinished syncs leave, and empty folders. They are no part of the archive. */
   notes: string[];
 }
 
 /** What is claimed of a copy, from what was found in it. */
 function claimsOf(
-  { head, invalid, damaged, missing, extra, exposed, objects }: VerifiedCopy,
+  { head, invalid, damaged, missing, extra, exposed, notes, objects }: VerifiedCopy,
   { isComplete }: ReadList,
 ): VerifiedCopy['claims'] {
   const wrong = [...damaged, ...missing];
@@ -66,7 +67,23 @@ function claimsOf(
     claim('checkpoint', 'The key signed the checkpoint.', head !== undefined, why),
     claim('records', 'Every record is the one that its ledger entry covers.', head !== undefined, why),
     claim('list', 'The same key signed a list of all files for this checkpoint.', isComplete),
-    claim('files', 'Every file is in the list, and nothing else is there.', wrongFiles === 0),
+    claim(
+      'files',
+      notes.length === 0
+        ? 'Every file is in the list, and nothing else is there.'
+        : 'Every file is in the list, but those that look left behind.',
+      wrongFiles === 0,
+    ),
+    ...(notes.length === 0
+      ? []
+      : [
+          {
+            id: 'stated' as const,
+            name: 'A system or an unfinished sync left what else is there.',
+            state: 'claimed' as const,
+            detail: `Only its names and how it begins say so: ${countOf(notes.length, 'file or folder', 'files or folders')}. Nothing covers it.`,
+          },
+        ]),
     claim('objects', 'Every object that the records name has its digest.', wrongObjects === 0, `${objects}`),
     {
       id: 'stated',

@@ -151,7 +151,7 @@ describe('verify names', () => {
   test('files that no node wrote, but not those of a file manager', async () => {
     await writeFile(join(place, 'packs/evil.html'), '<p>The archive says so.</p>');
     await writeFile(join(place, 'archive', `${'0'.repeat(64)}`), 'other bytes');
-    await writeFile(join(place, '.DS_Store'), 'x');
+    await writeFile(join(place, '.DS_Store'), Buffer.from('\0\0\0\x01Bud1', 'latin1'));
     expect(await verified()).toMatchObject({
       ok: false,
       damaged: [],

@@ -78,6 +78,9 @@ describe('verifying and a check name what is not in the list:', () => {
       (path) => put(path, '<h1>So.'),
     ],
     ['a system file in other letters', 'THUMBS.DB', (path) => put(path, ENOUGH)],
+    ['any text under the name of a system file', '.DS_Store', (path) => put(path, ENOUGH)],
+    ['the same of another system', 'packs/Thumbs.db', (path) => put(path, ENOUGH)],
+    ['the same in a folder', 'archive/desktop.ini', (path) => put(path, ENOUGH)],
     ['a link beside the pages', 'packs/link.html', (path) => symlink(inPlace('index.html'), inPlace(path))],
     ['a link to nothing', 'packs/none.html', (path) => symlink('nowhere', inPlace(path))],
     ['a link to a folder', 'more', (path) => symlink(dirname(place), inPlace(path))],
@@ -101,14 +104,25 @@ describe('verifying and a check name what is not in the list:', () => {
       ['.partial-0011223344556677-13', Buffer.from('\x1f\x8b\x08\0<b>', 'latin1')],
       ['.partial-0011223344556677-14', ''],
       ['.DS_Store', Buffer.from('\0\0\0\x01Bud1<b>', 'latin1')],
-      ['packs/Thumbs.db', ENOUGH],
-      ['archive/desktop.ini', ENOUGH],
+      ['packs/Thumbs.db', Buffer.from('d0cf11e0a1b11ae1000000', 'hex')],
+      ['archive/desktop.ini', '[.ShellClassInfo]\r\nIconIndex=1\r\n'],
+      ['packs/desktop.ini', Buffer.from('\ufeff\r\n[.ShellClassInfo]\r\n', 'utf16le')],
       ['packs/._index.html', appleDouble],
     ] as const;
     for (const [path, content] of left) await put(path, content);
     await mkdir(inPlace('empty'));
     const notes = [...left.map(([path]) => path), 'empty/'].sort();
-    expect(await verified(place)).toMatchObject({ ...INTACT, notes });
+    const found = await verified(place);
+    expect(found).toMatchObject({ ...INTACT, notes });
+    // Anybody can have put it there, so no claim that holds is about it.
+    expect(found.claims.filter(({ name }) => name.includes('nothing else'))).toEqual([]);
+    expect(found.claims).toContainEqual(
+      expect.objectContaining({
+        id: 'stated',
+        state: 'claimed',
+        name: 'A system or an unfinished sync left what else is there.',
+      }),
+    );
     const node = await openNode();
     expect(await check(node, await copyOf(node))).toMatchObject({ ok: true, extra: 0 });
   });
