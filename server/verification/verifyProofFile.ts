@@ -43,18 +43,37 @@ export async function bytesBeside(path: string, most: number): Promise<Buffer | 
   return isFile ? bytesOf(createReadStream(path), most) : undefined;
 }
 
-const EXTENSION = /\.tsr$/i;
+/** The ending of a timestamp, and what a copy has behind it (`ledger.tsr.1`, `ledger.tsr (1)`). */
+const EXTENSION = /\.tsr(?<mark>(?:(?!\.tsr)[^/\\])*)$/i;
 /** Much more than a reply with its certificates has. */
 const MAX_REPLY_BYTES = 4_194_304;
 /** Any text can be stamped, but it is read into memory. */
 const MAX_STAMPED_BYTES = 1_073_741_824;
 
-/** Verifies the reply of a timestamp authority against the stamped text, which is beside it as `<name>.txt`. */
+/**
+ * Verifies the reply of a timestamp authority against the stamped text, which is beside it as `<name>.txt`. A copy of the reply may
+ * lie beside the text of another download, so a text without the mark of the copy says nothing if it is not the stamped one.
+ */
 export async function verifyTimestampFile(path: string): Promise<Finding> {
-  const textFile = path.replace(EXTENSION, '.txt');
   const reply = await bytesOf(createReadStream(path), MAX_REPLY_BYTES);
   if (!reply) return finding(path, 'unknown', { detail: 'too large for a timestamp' });
-  const text = await bytesBeside(textFile, MAX_STAMPED_BYTES);
-  const proven = provenTimestamp(reply, text, textFile, nodeCrypto);
-  return provenFinding(path, proven, { sha256: hash('sha256', reply), against: basename(textFile) });
+  const [own = path, unmarked] = textFilesOf(path);
+  const against = async (textFile: string) => {
+    const text = await bytesBeside(textFile, MAX_STAMPED_BYTES);
+    const proven = provenTimestamp(reply, text, textFile, nodeCrypto);
+    return provenFinding(path, proven, { sha256: hash('sha256', reply), against: basename(textFile) });
+  };
+  const found = await against(own);
+  if (found.state !== 'unknown' || unmarked === undefined) return found;
+  const other = await against(unmarked);
+  return other.state === 'intact' ? other : found;
+}
+
+/** The files in which the stamped text may be: with the mark of a copy, and without. */
+function textFilesOf(path: string): string[] {
+  const mark = EXTENSION.exec(path)?.groups?.mark;
+  // An ending that only looks like one.
+  if (mark === undefined) return [`${path}.txt`];
+  const text = path.replace(EXTENSION, (ending) => (ending.startsWith('.TSR') ? '.TXT' : '.txt'));
+  return mark === '' ? [text] : [text + mark, text];
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dumpStatement } from '../../server/dump/dumpFile.ts';
 import {
@@ -19,6 +19,7 @@ import { openCollectingNode } from '../collection/support.ts';
 import { addCopy, sync } from '../copies/withheldCopies.ts';
 import { evidenceIn, writeEvidenceParts } from '../evidence/support.ts';
 import { createCase } from '../findings/support.ts';
+import { entriesOf, zipped } from '../forger/zip.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTimestampAuthorities, TimestampAuthority } from '../support/network/timestampAuthority.ts';
@@ -177,6 +178,29 @@ test('of a timestamp, only a checkpoint has entries, and the parts of a name are
   const { code, stdout } = await verify('stamped/x.tsr');
   expect(code).toBe(0);
   expect(stdout).toMatch(/x\.txt existed before \S+Z \(no checkpoint\), according to “CN=Authority, O=/);
+  const [reply, text] = await Promise.all(
+    ['tsr', 'txt'].map((end) => readFile(join(folder, `stamped/x.${end}`))),
+  );
+  // As browsers, file managers and wget name a copy: beside the text, beside a copy of it, and in capitals.
+  const copies = [
+    ['a/x.tsr.1', 'x.txt'],
+    ['b/x.tsr (1)', 'x.txt'],
+    ['c/x.tsr.1', 'x.txt.1'],
+    ['d/x (1).tsr', 'x (1).txt'],
+    ['e/X.TSR', 'X.TXT'],
+  ] as const;
+  for (const [name, beside] of copies) {
+    await mkdir(join(folder, dirname(name)));
+    await writeFile(join(folder, name), reply ?? '');
+    expect(await verify(name), name).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('is missing') as string,
+    });
+    await writeFile(join(folder, dirname(name), beside), text ?? '');
+    expect(await verify(name), name).toMatchObject({ code: 0 });
+    await writeFile(join(folder, dirname(name), beside), 'Another text\n');
+    expect((await verify(name)).code, name).toBe(1);
+  }
 });
 
 function bodyOf(note: string): string {
@@ -222,6 +246,16 @@ test('a signed package is not intact where other files could have its digests', 
     return verify('x.wacz');
   };
   expect((await verdictOn({})).code).toBe(0);
+  // Other programs add the folders of the files when they pack it again. An empty folder could have any name.
+  const files = entriesOf(await readFile(join(folder, 'x.wacz')));
+  const folderNamed = (name: string) => ({ name, data: Buffer.alloc(0) });
+  for (const [name, code] of [
+    ['archive/', 0],
+    ['It is forged/', 1],
+  ] as const) {
+    await writeFile(join(folder, 'x.wacz'), zipped([folderNamed(name), ...files]).bytes);
+    expect((await verify('x.wacz')).code, name).toBe(code);
+  }
   for (const algorithm of ['md5', 'sha1']) {
     const { code, stdout } = await verdictOn({ algorithm });
     expect(code, algorithm).toBe(1);

@@ -120,6 +120,28 @@ test('without the key, an altered proof is altered all the same', async () => {
   expect([code, found.verdict]).toEqual([1, 'altered']);
 });
 
+test('an entry beside a proof is the same however its JSON is written, and another with one more member', async () => {
+  const { file, entryFile, key } = await writtenProof();
+  const json = await readFile(entryFile, 'utf8');
+  const entry = JSON.parse(json) as Record<string, unknown>;
+  const reversed = JSON.stringify(Object.fromEntries(Object.entries(entry).toReversed()));
+  const written = [`${json}\n`, `\ufeff${json}\r\n`, JSON.stringify(entry, null, 2), reversed];
+  for (const text of written) {
+    await writeFile(entryFile, text);
+    expect(await verify(file, '--key', key), text).toMatchObject({ code: 0, found: { verdict: 'intact' } });
+  }
+  const forged = [
+    json.replace('{', '{"note":"x",'),
+    json.replace('{', '{"type":"pack.removed",'),
+    json.replace('"seq":1', '"seq":1.5'),
+    json.replace('pack.added', 'pack.removed'),
+  ];
+  for (const text of forged) {
+    await writeFile(entryFile, text);
+    expect(await verify(file, '--key', key), text).toMatchObject({ code: 1, found: { verdict: 'altered' } });
+  }
+});
+
 test('a proof file without its entry says where the entry must be', async () => {
   const { key, proof } = await writtenProof();
   const file = join(await temporaryFolder(), 'alone.tlog-proof');

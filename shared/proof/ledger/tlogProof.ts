@@ -1,4 +1,6 @@
 import type { LedgerEntry } from '../../ledger/ledger.ts';
+import { Problem } from '../../problems.ts';
+import { parseStrictJson } from '../../values/canonicalJson.ts';
 import { aboutEntry } from '../about.ts';
 import type { ProofCrypto } from '../crypto/algorithms.ts';
 import { bytesOfHex, concat, hexOf, isSameBytes } from '../crypto/bytes.ts';
@@ -126,17 +128,18 @@ function checkEntry(
   ];
 }
 
-/** Reads an entry that is written as nodes write it. @throws ProofError */
+/** Reads an entry, with no member that is not covered. How its JSON is written makes no other entry. @throws ProofError */
 function parseEntry(json: string): LedgerEntry {
   let value: unknown;
   try {
-    value = JSON.parse(json);
-  } catch (cause) {
-    throw new ProofError('The entry beside it is not JSON.', { cause });
+    value = parseStrictJson(json.replace(/^\ufeff/, ''));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw new ProofError('The entry beside it is not JSON, or not in one way only.', { cause: error });
   }
   const { seq, at, type, subject, digest, prev, hash } = Object(value) as LedgerEntry;
   const entry = { seq, at, type, subject, digest, prev, hash };
-  const isOne = Number.isSafeInteger(seq) && canonicalOf(entry) === json;
+  const isOne = Number.isSafeInteger(seq) && canonicalOf(entry) === canonicalOf(value);
   if (!isOne) throw new ProofError('The entry beside it has another form.');
   return entry;
 }

@@ -91,13 +91,22 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   if (warcs.length === 0) refuse('It has no WARC file in archive/.');
   const unnamed = warcs.find(({ name }) => !named.has(name));
   if (unnamed) refuse(`It does not list ${JSON.stringify(unnamed.name)}, so no digest covers that file.`);
-  const unlisted = members
+  const unlisted = membersWithContent(members)
     .map(({ name }) => name)
     .filter((name) => name !== LIST && name !== LIST_DIGEST && !named.has(name));
   const opened = warcs.map((warc) => () => warc.read());
   const weak = resources.filter(({ digest }) => isWeakDigest(digest)).map(({ path }) => path);
   if (isWeak) weak.unshift(LIST);
   return { warcs: opened, pages, unlisted, weak, signer, close: () => zip.close() };
+}
+
+/** Leaves out the folders of other members, which programs add and which say nothing of their own. */
+function membersWithContent(members: readonly ZipMember[]): ZipMember[] {
+  const names = members.map(({ name }) => name).sort();
+  const next = new Map(names.map((name, index) => [name, names[index + 1] ?? '']));
+  return members.filter(
+    ({ name, folder, bytes }) => !(folder && bytes === 0 && next.get(name)?.startsWith(name)),
+  );
 }
 
 /** A digest with its algorithm. Without one, its length tells it. Earlier packages have it in `stats`. */
