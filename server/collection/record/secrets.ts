@@ -11,6 +11,8 @@ const TOKEN = /[A-Za-z0-9_.+~%=-]{16,}/g;
 const BASE64_TOKEN = /[A-Za-z0-9_.+~%=/-]{20,}/g;
 /** A storage has any number of values; those of cookies are looked for in any case. */
 const MAX_STORED_SECRETS = 20_000;
+/** No address that is recorded has more characters. */
+const MAX_IN_ADDRESS = 8_192;
 const REMOVED = 'withheld';
 
 /** What a profile keeps. */
@@ -19,8 +21,9 @@ interface StoredLogin {
   origins: readonly { items: readonly (readonly [name: string, value: string])[] }[];
 }
 
-/** Headers of the owner's that say what is wanted, and by which program: a site may repeat their values. */
-const OPEN_OWNER_HEADERS = /^(accept|accept-language|cache-control|pragma|user-agent)$/i;
+/** Headers of the owner's that say what is wanted, and by which program, as browsers send them: a site may repeat their values. */
+const OPEN_OWNER_HEADERS =
+  /^(accept|accept-language|cache-control|dnt|origin|pragma|priority|sec-(ch|fetch)-.*|sec-gpc|upgrade-insecure-requests|user-agent|x-requested-with)$/i;
 
 /**
  * Returns what is secret of the requests for a source: what belongs to its login, and the values of the owner's headers.
@@ -176,20 +179,22 @@ function* secretsIn(value: string): Generator<string> {
   for (const text of new Set([value, decodedOf(value)])) yield* tokensIn(text);
 }
 
+/** Characters that stay as they are when text is written into a query or a path. */
+const LEFT_IN_ADDRESSES = /^[\w.~!$&()*+,/:;=@%[\]|-]*$/;
+
 /** Returns a secret as it is, and as addresses have it: each program encodes other characters. */
 function formsOf(secret: string): Iterable<string> {
   if (/^[\w.~-]*$/.test(secret)) return [secret];
   const text = secret.toWellFormed();
-  const url = new URL('http://a.example');
-  url.search = text;
-  const inQuery = url.search.slice(1);
-  url.pathname = text;
-  const encoded = [
-    encodeURIComponent(text),
-    new URLSearchParams([[text, '']]).toString().slice(0, -1),
-    inQuery,
-  ];
-  encoded.push(url.pathname.slice(1));
+  const encoded = [encodeURIComponent(text)];
+  if (text.length > MAX_IN_ADDRESS) return [secret, ...encoded];
+  encoded.push(new URLSearchParams([[text, '']]).toString().slice(0, -1));
+  if (!LEFT_IN_ADDRESSES.test(text)) {
+    const url = new URL('http://a.example');
+    url.search = text;
+    url.pathname = text;
+    encoded.push(url.search.slice(1), url.pathname.slice(1));
+  }
   const small = encoded.map((form) => form.replace(/%[\dA-F]{2}/g, (digits) => digits.toLowerCase()));
   return new Set([secret, ...encoded, ...small].filter(({ length }) => length >= MIN_SECRET));
 }
@@ -213,13 +218,17 @@ function partsOfHeader(name: string, value: string): string[] {
   return [value.trim(), ...words, ...words.map((word) => word.replace(/^[^=]*=/, ''))];
 }
 
-/** Returns the value of a cookie as the headers `Cookie` and `Set-Cookie` have it. */
+/** One word, such as `necessary`: a choice that a site keeps, and no session. Texts and addresses have it anyway. */
+const WORD = /^[A-Z]?[a-z]{1,12}$/;
+
+/** Returns the value of a cookie as the headers `Cookie` and `Set-Cookie` have it; empty if it is a word. */
 function cookieValue(header: string): string {
   const [pair = ''] = header.split(';');
-  return pair
+  const value = pair
     .slice(pair.indexOf('=') + 1)
     .trim()
     .replace(/^"(.*)"$/, '$1');
+  return WORD.test(value) ? '' : value;
 }
 
 function* tokensIn(text: string): Generator<string> {

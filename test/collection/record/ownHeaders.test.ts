@@ -131,7 +131,18 @@ test('what the site answers to headers that say only what is wanted is recorded 
   const headers = { 'Set-Cookie': 'seen=one-or-another', 'X-Served-By': 'cache-1', Server: 'german-DE' };
   web.script('/german-DE', page('hallo', { headers }));
   const { retrieval } = await watched(web, '/x', {
-    headers: { 'Accept-Language': 'german-DE', Accept: 'text/html;version=20', 'User-Agent': 'german-DE' },
+    headers: {
+      'Accept-Language': 'german-DE',
+      Accept: 'text/html;version=20',
+      'User-Agent': 'german-DE',
+      // As a browser sends them.
+      DNT: '1',
+      Origin: 'https://german-DE.example',
+      'Sec-CH-UA-Platform': '"german-DE"',
+      'Sec-Fetch-Dest': 'document',
+      'Upgrade-Insecure-Requests': '1',
+      'X-Requested-With': 'german-DE',
+    },
   });
   expect(retrieval?.final_url).toBe(web.url('/german-DE'));
   expect(retrieval?.headers).toEqual(expect.arrayContaining(Object.entries(headers)));

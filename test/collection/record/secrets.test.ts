@@ -45,10 +45,39 @@ describe('the values of a profile are found', () => {
     expect(secrets.without(`${text}${values[1_999]}`)).toBe(`${text}withheld`);
   });
 
+  test('as one very long value', () => {
+    // With an address made of each, this took seconds, and nothing else ran meanwhile.
+    const value = '1é%'.repeat(300_000);
+    const secrets = profileWith([], [value]);
+    expect(secrets.without(`a ${value} ${encodeURIComponent(value)}`)).toBe('a withheld withheld');
+  });
+
+  test('however programs encode them in addresses', () => {
+    const value = "a key/with ^`{'} \\é?";
+    const secrets = new Secrets('https://a.example/mine');
+    secrets.addHeader('X-Key', value);
+    const url = new URL('https://b.example');
+    url.search = value;
+    const form = new URLSearchParams([['k', value]]).toString();
+    const small = encodeURIComponent(value).replace(/%../g, (digits) => digits.toLowerCase());
+    expect(secrets.without(`${url.href} ${form} ${encodeURIComponent(value)} ${small} ${value}`)).toBe(
+      'https://b.example/?withheld k=withheld withheld withheld withheld',
+    );
+  });
+
   test('but not what is a path, or too short', () => {
     const secrets = profileWith(['en', '/articles/2024/Some-Title']);
     expect(secrets.without('/en/articles/2024/Some-Title')).toBe('/en/articles/2024/Some-Title');
   });
+});
+
+test('a choice that a cookie keeps is not looked for, and a session is', () => {
+  const secrets = new Secrets('https://a.example/mine');
+  secrets.addHeader('Cookie', 'consent=necessary; theme="Standard"; sid=abcdefghijklmnop; id=QwErTyUiOp');
+  secrets.addCookies(['shown=publications; Path=/', 'next=zyxwvutsrqponmlk; Path=/']);
+  const words = 'the Standard publications that are necessary';
+  expect(secrets.without(words)).toBe(words);
+  expect(secrets.without('abcdefghijklmnop QwErTyUiOp zyxwvutsrqponmlk')).toBe('withheld withheld withheld');
 });
 
 test.each([
