@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { writtenDoi } from '../values/doi.ts';
 import { booleanParameter, namedObject } from '../values/list.ts';
-import { httpUrlSchema, text } from '../values/text.ts';
+import { publicUrlSchema, text } from '../values/text.ts';
 import { draftIdSchema } from './draft.ts';
 
 /** The record to import: its DOI, or the address of its page or of its entry in the interface of the repository. */
@@ -10,7 +10,7 @@ export const importRequestSchema = z
     doi: text(1, 1100)
       .refine((value) => writtenDoi(value) !== undefined, 'Enter a DOI, such as 10.5281/zenodo.1234567.')
       .optional(),
-    url: httpUrlSchema.optional(),
+    url: publicUrlSchema.optional(),
   })
   .refine(({ doi, url }) => (doi === undefined) !== (url === undefined), {
     message: 'Give either a DOI or an address.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { booleanParameter, namedObject } from '../values/list.ts';
-import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
+import { instantSchema, publicUrlSchema, text } from '../values/text.ts';
 import { eventsQuery } from './event.ts';
 import { BROWSER, isHandedIn, SELF } from './observers.ts';
 import { RETRIEVAL_ERRORS } from './retrieval.ts';
@@ -72,7 +72,7 @@ const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 export const mementoImportSchema = namedObject('MementoImport', {
   /** The address of the TimeMap (RFC 7089, section 5), in link format or JSON. */
-  timemap: httpUrlSchema,
+  timemap: publicUrlSchema,
   from: moment.optional(),
   to: moment.optional(),
   limit: z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema, pageIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { booleanParameter, listQuery, namedObject, searchParameter } from '../values/list.ts';
-import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
+import { instantSchema, publicUrlSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { followRunSchema, followSchema } from './follow.ts';
 import { noiseRulesSchema, watchSchema } from './noise.ts';
@@ -84,12 +84,8 @@ const sourceFields = {
   }),
 };
 
-/** A URL that can be watched: http(s), without a user name or password, because URLs are published. */
-export const watchedUrlSchema = httpUrlSchema.refine((value) => {
-  const url = URL.parse(value);
-  // An invalid URL gets only the message of `httpUrlSchema`.
-  return url === null || (url.username === '' && url.password === '');
-}, 'A URL must not contain a user name or password, because it is published.');
+/** A URL that can be watched. */
+export const watchedUrlSchema = publicUrlSchema;
 
 export const newSourceSchema = namedObject('NewSource', {
   url: watchedUrlSchema,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema } from '../values/digest.ts';
 import { integerParameter, listQuery, namedObject } from '../values/list.ts';
-import { httpUrlSchema, instantSchema } from '../values/text.ts';
+import { instantSchema, publicUrlSchema } from '../values/text.ts';
 
 /** What the ledger records, by the words of the contract. */
 export const ENTRY_TYPES = [
@@ -274,7 +274,7 @@ const verifierKeySchema = z.string().regex(KEY, 'Enter a verifier key: name+hash
 
 /** A witness that cosigns this node's checkpoints. */
 export const witnessSchema = namedObject('Witness', {
-  url: httpUrlSchema.meta({
+  url: publicUrlSchema.meta({
     description: 'The prefix: requests go to `<url>/add-checkpoint`. For a node, its own address will do.',
   }),
   key: verifierKeySchema,

@@ -4,7 +4,7 @@ import { type Witness, witnessSchema } from '../ledger/ledger.ts';
 import { WRITE_LIMITS } from '../limits.ts';
 import { rawKeyOf } from '../proof/ledger/signedNote.ts';
 import { namedObject } from '../values/list.ts';
-import { httpUrlSchema, instantSchema, isHttpUrl } from '../values/text.ts';
+import { httpUrlSchema, instantSchema, isHttpUrl, publicUrlSchema } from '../values/text.ts';
 import { VERSION } from '../version.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -93,11 +93,12 @@ function areOthers(witnesses: readonly Witness[]): boolean {
 
 const proof = {
   timestamp_authorities: z
-    .array(httpUrlSchema)
+    .array(publicUrlSchema)
     .max(10, 'At most 10 authorities.')
     .refine((urls) => new Set(urls).size === urls.length, 'Name each authority once.')
     .meta({
-      description: 'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default.',
+      description:
+        'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default. They are public with each timestamp, also their queries.',
     }),
   timestamps_answered: z.boolean().meta({
     description:
@@ -140,7 +141,7 @@ const reach = {
 };
 
 const repositories = {
-  doi_resolver: httpUrlSchema
+  doi_resolver: publicUrlSchema
     .refine((url) => !/[?#]/.test(url), 'Give an address without a query.')
     .meta({ description: 'The address that resolves a DOI, which is appended to it.' }),
 };

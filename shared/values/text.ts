@@ -42,6 +42,21 @@ export const httpUrlSchema = z
   .refine(isHttpUrl, 'Enter an absolute http or https URL.')
   .meta({ format: 'uri' });
 
+/** A URL that is published, or is kept with what is: nothing in it may be a secret. */
+export const publicUrlSchema = httpUrlSchema.refine((value) => {
+  const url = URL.parse(value);
+  // An invalid URL gets only the message of `httpUrlSchema`.
+  return url === null || (url.username === '' && url.password === '');
+}, 'A URL must not contain a user name or password, because it is published.');
+
+/**
+ * Whether a URL is written as the WHATWG URL standard writes it, without a fragment. Otherwise what a person reads may name
+ * another host than the one that was asked: `https://a.example\\@b.example/` is at `a.example`.
+ */
+export function isNormalUrl(value: string): boolean {
+  return URL.parse(value)?.href === value && !value.includes('#');
+}
+
 export function isHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '';

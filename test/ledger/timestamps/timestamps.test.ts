@@ -188,3 +188,18 @@ test('a failing authority does not keep another from answering, and a refused ti
     status: 401,
   });
 });
+
+test('an address that is published has no user name and no password', async () => {
+  const node = await openTestNode();
+  const patch = (settings: object) => node.sendJson('PATCH', '/manage/settings', settings);
+  const key = (await (await node.fetch('/witness/key')).text()).trim();
+  for (const credentials of ['ada:MARKERpass@', 'MARKERpass@', ':MARKERpass@'])
+    for (const settings of [
+      { timestamp_authorities: [`http://${credentials}tsa.example/tsr`] },
+      { witnesses: [{ url: `http://${credentials}witness.example`, key }] },
+      { doi_resolver: `https://${credentials}doi.example/` },
+    ])
+      expect(await problemOf(patch(settings))).toMatchObject({ status: 422, code: 'invalid_field' });
+  // What a query says is public, and some authorities need one.
+  expect((await patch({ timestamp_authorities: ['http://tsa.example/tsr?policy=1'] })).status).toBe(200);
+});
