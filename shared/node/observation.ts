@@ -4,7 +4,7 @@ import { retrievalErrorSchema } from '../collection/retrieval.ts';
 import { watchedUrlSchema } from '../collection/source.ts';
 import { digestSchema, peerIdSchema, verifierKeySchema } from '../values/digest.ts';
 import { namedObject } from '../values/list.ts';
-import { instantSchema } from '../values/text.ts';
+import { instantSchema, isNormalUrl } from '../values/text.ts';
 
 /*
  * Seen by two at one moment: a node asks a peer to fetch an address that it has just fetched itself, and the peer signs
@@ -21,10 +21,13 @@ export const MAX_BLOCKS = 5_000;
 /** The length of a signed note: an address and a few hundred characters. */
 const noteSchema = z.string().max(65_536);
 
+/** An address as it is signed. */
+const signedUrlSchema = watchedUrlSchema.refine(isNormalUrl, 'The address is not in its normal form.');
+
 /** What the node asks for. `commitment` fixes its own result without telling it: the SHA-256 of salt and digest. */
 export const observationRequestSchema = z.strictObject({
   nonce: nonceSchema,
-  url: watchedUrlSchema,
+  url: signedUrlSchema,
   from: verifierKeySchema,
   to: verifierKeySchema,
   commitment: digestSchema,
@@ -48,7 +51,7 @@ export const observationStatementSchema = z.strictObject({
   nonce: nonceSchema,
   /** The SHA-256 of the text of the request that it answers. */
   request: digestSchema,
-  url: watchedUrlSchema,
+  url: signedUrlSchema,
   by: verifierKeySchema,
   requested_at: instantSchema,
   fetched_at: instantSchema,

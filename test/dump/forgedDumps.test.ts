@@ -363,6 +363,8 @@ describe('no owner of a key can say of others what they have not signed', () => 
     await said({ says: { event: 99 } }, 'no earlier line defines its event');
     await said({ asks: { url: 'https://elsewhere.example/' } }, 'asked about another event');
     await said({ asks: { nonce: '2'.repeat(32) } }, 'it does not prove');
+    await said({ asks: { url: `${String(url)}\n` } }, 'it does not prove');
+    await said({ states: { url: 'https://elsewhere.example\\@bank.example/' } }, 'it does not prove');
     await said({ says: { event: other.id } }, 'what the peer has not signed');
     await said({ asks: { commitment: DIGEST } }, 'had fixed another result');
     await said({ says: { salt: '2'.repeat(64) } }, 'had fixed another result');

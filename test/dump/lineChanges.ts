@@ -45,6 +45,13 @@ export const CHANGES: [
   ['comment', 1, 'that is not a reply', member('reply_to', null), 'altered'],
   ['comment', 0, 'without an author', member('author', ''), '/author'],
   ['source', 0, 'with a script as its URL', member('url', 'javascript:alert(1)'), '/url'],
+  [
+    'source',
+    0,
+    'with a URL that shows another host',
+    member('url', 'https://forged.example\\@bank.example/'),
+    'not in its normal form',
+  ],
   ['source', 0, 'with another URL', member('url', 'http://forged.example/'), 'its id is not that of its URL'],
   ['source', 0, 'with another name', member('name', 'Forged'), 'altered'],
   ['source', 0, 'of another revision', member('revision', 1), 'altered'],

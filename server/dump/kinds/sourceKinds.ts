@@ -13,7 +13,7 @@ import {
   sourceStateSchema,
 } from '../../../shared/collection/source.ts';
 import { digestSchema, sourceIdSchema } from '../../../shared/values/digest.ts';
-import { instantSchema } from '../../../shared/values/text.ts';
+import { instantSchema, isNormalUrl } from '../../../shared/values/text.ts';
 import { recordedSource } from '../../collection/sources/sourceRevisions.ts';
 import { sourceIdOf } from '../../collection/sources/sources.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
@@ -35,10 +35,13 @@ import {
 } from '../dumpedArchive.ts';
 
 /** A normalized URL: percent-encoding may have made it nine times as long as the URL that was entered. */
-export const sourceUrl = httpUrl.max(9 * 4_096).refine((value) => {
-  const url = URL.parse(value);
-  return url === null || (url.username === '' && url.password === '');
-}, 'A URL with a user name or password is not allowed.');
+export const sourceUrl = httpUrl
+  .max(9 * 4_096)
+  .refine((value) => {
+    const url = URL.parse(value);
+    return url === null || (url.username === '' && url.password === '');
+  }, 'A URL with a user name or password is not allowed.')
+  .refine(isNormalUrl, 'The URL is not in its normal form.');
 export const status = z.int().min(0).max(999);
 export const observer = z.union([z.literal(SELF), recordedObserverSchema]);
 export const rulesDigestSchema = z
