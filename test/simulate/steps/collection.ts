@@ -3,12 +3,13 @@ import type { CollectionResult } from '../../../shared/collection/collection.ts'
 import type { Event } from '../../../shared/collection/event.ts';
 import type { HandIn } from '../../../shared/collection/handedIn.ts';
 import type { Retrieval } from '../../../shared/collection/retrieval.ts';
-import { page, redirect, reset } from '../../support/network/scriptedWeb.ts';
+import { page, redirect, reset, type Step } from '../../support/network/scriptedWeb.ts';
 import { savedPage } from '../../support/savedPages.ts';
 import { gzippedByRecord, response } from '../../support/warcFiles.ts';
 import { type Client, jsonOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy, noteReleasedForAge } from '../invariants.ts';
+import { newMarker } from '../markers.ts';
 import { digestOf } from '../model.ts';
 import type { World } from '../world.ts';
 import { type Content, newPage, newText, type StepKind } from './step.ts';
@@ -30,9 +31,28 @@ function changeWeb({ web, model, served }: World, dice: Dice, first: readonly st
     const failure = dice.int(20);
     if (failure === 0) web.script(path, page('', { status: 404 }));
     else if (failure === 1) web.script(path, reset());
-    else if (failure === 2) web.script(path, redirect(dice.one(PAGES), 301));
-    else web.script(path, page(content.bytes, HTML));
+    else if (failure === 2) web.script(path, repeatingRedirect(dice.one(PAGES)));
+    else web.script(path, repeatingPage(content.bytes));
   }
+}
+
+const KEY_HEADER = 'x-api-key';
+
+/** A page that repeats the key of its reader in its headers, as a site may. */
+function repeatingPage(bytes: Buffer): Step {
+  return (socket, request) => {
+    const key = request.headers[KEY_HEADER];
+    const repeated = key && { 'X-Reader': key, ETag: `"${key}"`, 'Set-Cookie': `session=${key}; Path=/` };
+    return page(bytes, { headers: { ...HTML.headers, ...repeated } })(socket, request);
+  };
+}
+
+/** A redirect that repeats the key of its reader in the address. */
+function repeatingRedirect(to: string): Step {
+  return (socket, request) => {
+    const key = request.headers[KEY_HEADER];
+    return redirect(key === undefined ? to : `${to}?key=${key}`, 301)(socket, request);
+  };
 }
 
 /** Notes what a round or an import recorded: its events, and the bytes that they name. */
@@ -121,6 +141,13 @@ async function noteSources({ model, node }: World): Promise<void> {
       model.sources.push({ id, url, path: new URL(url).pathname });
 }
 
+/** A header of the owner's whose value nobody else may see. */
+function newKey({ model }: World, dice: Dice): Record<string, string> {
+  const marker = newMarker(dice);
+  model.secrets.set(marker, { marker, why: 'it is the value of a header of the owner' });
+  return { [KEY_HEADER]: marker };
+}
+
 export const collectionSteps = {
   watch: {
     weight: 4,
@@ -135,6 +162,7 @@ export const collectionSteps = {
         name: `Source ${dice.letters(4)}`,
         ...(dice.chance(0.15) && { keep_days: 2 }),
         ...(dice.chance(0.2) && { noise_rules: [{ kind: 'selector', value: 'h1', note: '' }] }),
+        ...(dice.chance(0.3) && { headers: newKey(world, dice) }),
       };
       world.attempt = () => noteSources(world);
       const answer = await node.asOwner('POST', '/manage/sources', { json });
