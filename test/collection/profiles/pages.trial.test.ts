@@ -283,6 +283,39 @@ describe('a page of a login, drawn again and again,', () => {
     expect(await visitor([partOf(second)])).toEqual([451]);
   });
 
+  test('hides nothing again that the owner has shown, if it looks different', async () => {
+    const { web, node, profile } = await open();
+    const filled = `<!doctype html><p id="who"></p><script>addEventListener('DOMContentLoaded', async () => {
+      who.textContent = (await (await fetch('/me')).json()).balance + ' euros';
+    });</script>`;
+    web.script('/', members(filled, CANARY, HTML));
+    const { id } = await node.watch(web.url('/'), { capture: 'page', profile });
+    await node.check();
+    const [first] = await pagesOf(node, id);
+    const show = async (target: object) =>
+      expect((await node.node.sendJson('DELETE', '/manage/withheld', target)).status).toBe(200);
+    const ofPage = (one: PageCapture | undefined) => [one?.text, one?.document, one?.picture, partOf(one)];
+    const visitor = async (digests: (string | null | undefined)[]) =>
+      Promise.all(digests.map(async (sha256) => (await node.node.fetch(`/archive/${sha256}`)).status));
+    await show({ retrieval: first?.retrieval });
+    const { last_sha256 } = await node.source(id);
+    expect(await visitor([last_sha256, ...ofPage(first)])).toEqual([200, 451, 451, 451, 451]);
+    await show({ page: first?.id });
+    await node.check();
+    const [second] = await pagesOf(node, id);
+    expect(second?.text).not.toBe(first?.text);
+    expect(await visitor([last_sha256, ...ofPage(first)])).toEqual([200, 200, 200, 200, 200]);
+    expect(await visitor(ofPage(second))).toEqual([451, 451, 451, 451]);
+    // Each page has a withholding of its own, so none covers another.
+    await node.check();
+    const [third] = await pagesOf(node, id);
+    const { items } = await node.read<{ items: { page: string | null; objects: number }[] }>('/api/withheld');
+    expect(items).toEqual(
+      [third, second].map((one) => expect.objectContaining({ page: one?.id, objects: 4 })),
+    );
+    expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+  });
+
   test('is not shown with its document, which may say nothing by itself', async () => {
     const { web, node, profile } = await open();
     const { id } = await node.watch(web.url('/'), { capture: 'page', profile });

@@ -182,21 +182,31 @@ const isWithheldAlone = (digest: string) => `EXISTS (SELECT 1 FROM withheld_obje
   JOIN withholdings w ON w.ledger_entry = o.withholding WHERE o.sha256 = ${digest} AND (w.sha256 = ${digest}
     OR EXISTS (SELECT 1 FROM retrievals own WHERE own.part_of = w.page AND ${hasDigest('own', digest)})))`;
 
+/** What the owner has shown of the pages of a source, and by its digest, that was withheld for a login. */
+const SHOWN_FOR_LOGIN = `
+  shown_withholdings AS (SELECT w.sha256, w.page FROM showings s CROSS JOIN withholdings w ON w.ledger_entry = s.withheld
+    WHERE w.reason = 'login'),
+  shown_parts AS (SELECT part.sha256, part.request FROM shown_withholdings w
+    CROSS JOIN retrievals part ON part.part_of = w.page
+    WHERE +part.source_key = (SELECT source_key FROM page_captures WHERE id = $page)),
+  shown (sha256) AS MATERIALIZED (
+    SELECT sha256 FROM shown_withholdings WHERE sha256 IS NOT NULL
+    UNION SELECT sha256 FROM shown_parts WHERE sha256 IS NOT NULL
+    UNION SELECT request -> 'body' ->> 'sha256' FROM shown_parts WHERE request -> 'body' ->> 'sha256' IS NOT NULL)`;
+
 /**
  * Returns what a page drawn with a login showed, was answered and has sent, and what visitors could read of it once its
  * document is shown: neither withheld without it nor given up, not what the owner has shown of an earlier page of this
  * source, and no answer that other sources have.
  */
 export const openPartsOfPage = selectAll<{ sha256: string; is_output: number }, [page: { page: string }]>(`
+  WITH ${SHOWN_FOR_LOGIN}
   SELECT part.digest AS sha256, max(part.is_output) AS is_output FROM (
-    SELECT r.sha256 AS digest, r.source_key, r.status IS NULL AS is_output FROM retrievals r
+    SELECT r.sha256 AS digest, r.status IS NULL AS is_output FROM retrievals r
     WHERE r.part_of = $page AND r.sha256 IS NOT NULL AND (r.status IS NULL OR NOT EXISTS (
       SELECT 1 FROM retrievals other WHERE other.sha256 = r.sha256 AND other.source_key <> r.source_key))
-    UNION ALL SELECT r.request -> 'body' ->> 'sha256', r.source_key, 0 FROM retrievals r WHERE r.part_of = $page
+    UNION ALL SELECT r.request -> 'body' ->> 'sha256', 0 FROM retrievals r WHERE r.part_of = $page
   ) AS part
   WHERE part.digest IS NOT NULL AND NOT ${isWithheldAlone('part.digest')} AND NOT ${isReleasedSql('part.digest')}
-    AND NOT EXISTS (SELECT 1 FROM showings s JOIN withholdings w ON w.ledger_entry = s.withheld
-      WHERE w.reason = 'login' AND (w.sha256 = part.digest OR EXISTS (SELECT 1 FROM retrievals earlier
-        WHERE earlier.part_of = w.page AND earlier.source_key = part.source_key
-          AND ${hasDigest('earlier', 'part.digest')})))
+    AND part.digest NOT IN (SELECT sha256 FROM shown)
   GROUP BY part.digest`);

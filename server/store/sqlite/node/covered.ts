@@ -8,8 +8,9 @@ import { piecesSql, wholesSql } from './pieces.ts';
 /*
  * Which digests a withholding covers. It is a function of what the ledger had recorded when the withholding was appended,
  * and of the pages that were drawn since from what it covers, or handed in since with it. Nothing else that comes later
- * changes it. What is given up stays covered: its bytes may come again within others. So a restored archive, which has all records before anything is withheld, covers the same; or more, if a set
- * became known after something that has its files was handed in or drawn.
+ * changes it. What is given up stays covered: its bytes may come again within others. So a restored archive, which has all
+ * records before anything is withheld, covers the same; or more, if a set became known after something that has its files
+ * was handed in or drawn.
  */
 
 type Target = Pick<RecordedWithholding, 'sha256' | 'retrieval' | 'pack' | 'page'>;
@@ -112,12 +113,13 @@ const joinedSql = (digests: string) => `
 
 /**
  * The digests of a target and what belongs to them: a file of a set is covered with its parts. A file that was handed in is
- * covered with its document. A page is covered with the object that it was drawn from, with what it
- * showed, with its parts and what they have sent, except what other sources have. So is every other page that was drawn from
- * that object. Of a page that had it as a part, only what the page showed is covered, and nothing if it is withheld with
- * another page that was drawn with a login: then each object of that page is withheld for itself, unless the owner has shown
- * it. A page that loaded it in pieces had it as a part, and the pieces are covered, too. What was handed in is covered with its file, its document and its parts, except those that others observed, too. Of what
- * was handed in with it as a part, the file is covered, which has the bytes of its parts, and the picture.
+ * covered with its document. A page is covered with the object that it was drawn from, with what it showed, with its parts
+ * and what they have sent, except what other sources have. So is every other page that was drawn from that object, unless
+ * the page was withheld as it was drawn, with a login. Of a page that had it as a part, only what the page showed is
+ * covered, and nothing if it is withheld with another page that was drawn with a login: then each object of that page is
+ * withheld for itself, unless the owner has shown it. A page that loaded it in pieces had it as a part, and the pieces are
+ * covered, too. What was handed in is covered with its file, its document and its parts, except those that others observed,
+ * too. Of what was handed in with it as a part, the file is covered, which has the bytes of its parts, and the picture.
  *
  * Each join goes in the order in which it is written, from what is named to what belongs to it. Otherwise SQLite may read
  * all retrievals for each withholding.
@@ -128,6 +130,14 @@ const joinedSql = (digests: string) => `
 const coveredSql = (kind: (typeof TARGETS)[number]) => `
   SELECT sha256 FROM (${joinedSql(`SELECT sha256 FROM (${belongingSql(kind)})`)}) AS joined
   WHERE ${isBlobSql('joined.sha256')}`;
+
+/**
+ * The condition that more than the page itself belongs to a target. A page that was drawn with a login is withheld for itself,
+ * and not for the others that were drawn from its document: each of them has a withholding of its own, and each of these would
+ * cover all of them.
+ */
+const isOfMoreSql = (kind: (typeof TARGETS)[number]) => (kind === 'page' ? isNotForLogin : 'true');
+const isOwnPageSql = (kind: (typeof TARGETS)[number]) => (kind === 'page' ? 'p.id = $page' : 'false');
 
 const belongingSql = (kind: (typeof TARGETS)[number]) => `
   WITH RECURSIVE named AS (${joinedSql(NAMED[kind](`$${kind}`))}),
@@ -142,10 +152,11 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
       UNION
       SELECT p.id, p.retrieval FROM origins CROSS JOIN retrievals r ON r.sha256 = origins.sha256
       CROSS JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
+        AND (${isOwnPageSql(kind)} OR ${isOfMoreSql(kind)})
       UNION
       SELECT p.id, p.retrieval FROM pages CROSS JOIN retrievals drawn ON drawn.id = pages.retrieval
       CROSS JOIN retrievals r ON r.sha256 = drawn.sha256 CROSS JOIN page_captures p ON p.retrieval = r.id
-      WHERE p.ledger_entry < $entry
+      WHERE p.ledger_entry < $entry AND ${isOfMoreSql(kind)}
     ),
     pieces (page, sha256) AS (
       SELECT piece.page, piece.sha256 FROM (${piecesSql('named')}) AS piece CROSS JOIN page_captures p ON p.id = piece.page
@@ -159,7 +170,8 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
     ),
     documents (sha256) AS (
       SELECT sha256 FROM origins UNION
-      SELECT r.sha256 FROM pages CROSS JOIN retrievals r ON r.id = pages.retrieval WHERE r.sha256 IS NOT NULL
+      SELECT r.sha256 FROM pages CROSS JOIN retrievals r ON r.id = pages.retrieval
+      WHERE r.sha256 IS NOT NULL AND ${isOfMoreSql(kind)}
     ),
     containing (id, file, record) AS (
       SELECT h.id, h.file, h.record FROM documents d CROSS JOIN retrievals r ON r.sha256 = d.sha256
@@ -226,8 +238,8 @@ const coverTarget = {
 
 /**
  * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
- * withheld for itself, what the page showed is covered, and also if it loaded such an object in pieces. Parts that are only withheld with another page do not count: the
- * pictures of a site would hide all its later pages.
+ * withheld for itself, what the page showed is covered, and also if it loaded such an object in pieces. Parts that are only
+ * withheld with another page do not count: the pictures of a site would hide all its later pages.
  */
 export function coverPage(database: WriteDatabase, entry: number): void {
   coverDrawn(database, { entry, known: lastCoveredBy(database, entry) });
@@ -241,17 +253,23 @@ const coverDrawn = change<[values: { entry: number; known: number }]>(`
     JOIN withheld_objects held ON held.sha256 = document.sha256
     JOIN retrievals part ON part.part_of = p.id
     WHERE p.ledger_entry = $entry
+  ), shown AS MATERIALIZED (
+    SELECT DISTINCT part.sha256 FROM page_captures p
+    JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
+    WHERE p.ledger_entry = $entry AND ${showsSql('part.sha256')}
+  ), others AS MATERIALIZED (
+    SELECT w.* FROM (SELECT DISTINCT o.withholding FROM shown CROSS JOIN withheld_objects o ON o.sha256 = shown.sha256) AS holding
+    CROSS JOIN withholdings w ON w.ledger_entry = holding.withholding
+    WHERE NOT ${isOfDrawnWithLoginSql}
   )
   INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
   SELECT sha256, withholding FROM (
     SELECT part.sha256, part.withholding FROM parts part WHERE ${isOfPageSql('part')}
     UNION SELECT ${sentBy('part')}, part.withholding FROM parts part WHERE ${isSentByPageSql('part')}
-    UNION SELECT shown.sha256, w.ledger_entry FROM page_captures p
-    JOIN retrievals part ON part.part_of = p.id AND part.status IS NOT NULL
-    JOIN withheld_objects held ON held.sha256 = part.sha256
-    JOIN withholdings w ON ${isForItselfSql}
-    JOIN retrievals shown ON shown.part_of = p.id AND shown.status IS NULL AND shown.sha256 IS NOT NULL
-    WHERE p.ledger_entry = $entry AND ${showsSql('held.sha256')}
+    UNION SELECT output.sha256, w.ledger_entry FROM shown
+    CROSS JOIN withheld_objects held ON held.sha256 = shown.sha256
+    CROSS JOIN others w ON w.ledger_entry = held.withholding AND ${isNamedSql}
+    CROSS JOIN retrievals output ON output.part_of = ${DRAWN} AND output.status IS NULL AND output.sha256 IS NOT NULL
     UNION SELECT own.sha256, w.ledger_entry FROM (${wholesSql(DRAWN)}) AS loaded
     CROSS JOIN withheld_objects held ON held.sha256 = loaded.sha256
     CROSS JOIN withholdings w ON ${isForItselfSql}

@@ -130,8 +130,8 @@ export const wordsCovering = selectAll<
    CROSS JOIN withheld_objects o ON o.sha256 = j.value JOIN peer_words w ON w.withholding = o.withholding`,
 );
 /**
- * Returns what such a withholding covers, is here, and is still from the peer alone. Of a pack or a page, it is all whose bytes did not
- * come from elsewhere, but no pages that were drawn here.
+ * Returns what such a withholding covers, is here, and is still from the peer alone. Of a pack or a page, it is all whose
+ * bytes did not come from elsewhere, but no pages that were drawn here.
  */
 export const coveredStill = selectValues<
   string,
