@@ -167,10 +167,13 @@ for (const order of ['before', 'after'] as const)
     if (order === 'before') await publish();
     else await mirror(node, peer, { packs: true });
     await withhold(origin, { sha256: sha256Of(PIECE) });
-    expect(await mirror(node, peer, { packs: true })).toMatchObject({ refused: [] });
+    // The digest of the file cannot be known without the part, so the list could hide any file.
+    const refused = order === 'before' ? [{ reason: 'missing_object', count: 1 }] : [];
+    expect(await mirror(node, peer, { packs: true })).toMatchObject({ refused });
     if (order === 'after') expect(await statuses(node, PIECE)).toEqual([451]);
     if (order === 'after') await publish();
     expect(await statuses(node, LARGE)).toEqual([200]);
-    expect(await proposals(node, peer)).toMatchObject([{ kind: 'withheld', sha256: sha256Of(PIECE) }]);
+    const proposed = order === 'before' ? [] : [{ kind: 'withheld', sha256: sha256Of(PIECE) }];
+    expect(await proposals(node, peer)).toMatchObject(proposed);
     await expectVerified(node);
   });
