@@ -195,7 +195,8 @@ export async function coveredBy(node: Client, entry: number): Promise<Set<string
   return new Set(jsonOf<{ items: { sha256: string }[] }>(answer).items.map(({ sha256 }) => sha256));
 }
 
-const CLEANED_WITHIN_MS = 20_000;
+/** What a node does in the background is done within this time. */
+const BACKGROUND_MS = 20_000;
 
 /** Stops the node, and requires that nothing released is on its disk, and that nothing is left half done. */
 export async function requireDisk(world: World): Promise<void> {
@@ -211,14 +212,23 @@ export async function requireDisk(world: World): Promise<void> {
   world.check(left.length === 0, () => `Files are left in tmp: ${left.join()}.`);
 }
 
-/** Waits until the node says that it has overwritten what was derived of released bytes. */
-async function untilCleaned({ node }: World): Promise<boolean> {
-  for (let waited = 0; waited < CLEANED_WITHIN_MS; waited += 20) {
-    const { cleaning } = jsonOf<{ cleaning?: boolean }>(await node.asOwner('GET', '/manage/storage'));
-    if (cleaning !== true) return cleaning === false;
+/** Asks again until something holds that a node does in the background. Returns whether it does in time. */
+export async function comesTrue(holds: () => Promise<boolean>): Promise<boolean> {
+  for (let waited = 0; waited < BACKGROUND_MS; waited += 20) {
+    if (await holds()) return true;
     await pause(20);
   }
   return false;
+}
+
+/** Waits until the node says that it has overwritten what was derived of released bytes. */
+async function untilCleaned({ node }: World): Promise<boolean> {
+  let cleaning: boolean | undefined;
+  await comesTrue(async () => {
+    ({ cleaning } = jsonOf<{ cleaning?: boolean }>(await node.asOwner('GET', '/manage/storage')));
+    return cleaning !== true;
+  });
+  return cleaning === false;
 }
 
 /** Requires that no log has words of the archive, and no alert what was hidden before the step in which it came. */

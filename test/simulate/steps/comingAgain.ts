@@ -1,12 +1,11 @@
 import type { CollectionResult } from '../../../shared/collection/collection.ts';
 import type { PageCapture } from '../../../shared/collection/page.ts';
 import type { WithheldState } from '../../../shared/node/withheld.ts';
-import { eventually } from '../../support/eventually.ts';
 import { CC_BY } from '../../support/network/repositoryRecords.ts';
 import { breakAfter, RepositoryServer, sendWhole } from '../../support/network/repositoryServer.ts';
 import { page } from '../../support/network/scriptedWeb.ts';
 import { jsonOf } from '../client.ts';
-import { noteReleasedForAge } from '../invariants.ts';
+import { comesTrue, noteReleasedForAge } from '../invariants.ts';
 import { digestOf } from '../model.ts';
 import type { World } from '../world.ts';
 import { noteEvents, noteWithholdings } from './collection.ts';
@@ -58,10 +57,11 @@ export const comingAgainSteps = {
       await check(world, id);
       clock.move(2 * DAY_MS);
       await check(world, id);
-      await eventually(async () => {
+      const isGivenUp = await comesTrue(async () => {
         const state = await node.asOwner('GET', `/api/withheld/state?sha256=${sha256}`);
-        world.check(jsonOf<WithheldState>(state).released?.reason === 'age', `${sha256} was not given up.`);
+        return jsonOf<WithheldState>(state).released?.reason === 'age';
       });
+      world.check(isGivenUp, `${sha256} was not given up.`);
       await noteReleasedForAge(world, node);
       const markers = [content.marker];
       return handInSaved(world, dice, content.bytes, { markers, isDocument: dice.chance(0.5) });
