@@ -179,10 +179,13 @@ export const publish: Command = {
         partBytes: partBytesOf(values['part-bytes']),
         found: (bytes: number) => progress.found(bytes),
         read: (bytes: number) => progress.read(bytes),
-        isSet: () =>
-          printError(
-            'It becomes a set. Each part is public as soon as the node has it, also if the command is interrupted.',
-          ),
+        // A script that reads standard error expects what went wrong.
+        isSet: () => {
+          if (process.stderr.isTTY)
+            printError(
+              'It becomes a set. Each part is public as soon as the node has it, also if the command is interrupted.',
+            );
+        },
         changed: (paths: readonly string[]) => {
           progress.clear();
           for (const path of paths.slice(0, MAX_NAMED))
