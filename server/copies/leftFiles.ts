@@ -7,7 +7,7 @@ const UNFINISHED = /^\.partial-[0-9a-f]{16}-\d+$/;
 const SYSTEM: readonly [name: RegExp, beginning: RegExp][] = [
   [/(?:^|\/)\.DS_Store$/, /^\0\0\0\x01Bud1/],
   [/(?:^|\/)Thumbs\.db$/, /^\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1/],
-  // In UTF-16 or in one byte for each letter.
+  // In UTF-16, or in an encoding with one byte per letter.
   [
     /(?:^|\/)desktop\.ini$/,
     /^(?:\xff\xfe|\xef\xbb\xbf)?(?:\s\0?)*\[\0?\.\0?S\0?h\0?e\0?l\0?l\0?C\0?l\0?a\0?s\0?s\0?I\0?n\0?f\0?o\0?\]/i,
@@ -28,8 +28,8 @@ const MAX_APPLE_DOUBLE_BYTES = 1_048_576;
 const MARKUP = /<[a-z!?/]/i;
 
 /**
- * Whether a file looks like one that an operating system or a sync that was killed leaves in a folder, and nobody can be shown it
- * as a part of the archive. Whoever wants to can write such a file. Neither writes to a bucket under such names.
+ * Whether a file looks like one that an operating system or a killed sync leaves in a folder, and that no server shows as a page.
+ * Anybody can write such a file. In a bucket there is none, because neither writes there under these names.
  *
  * @throws CopyError
  */

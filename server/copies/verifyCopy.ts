@@ -43,7 +43,7 @@ export interface VerifiedCopy {
   extra: string[];
   /** Files that have the bytes of an object that is withheld from readers, or was given up. */
   exposed: string[];
-  /** What looks like what systems and unfinished syncs leave, and empty folders. They are no part of the archive. */
+  /** Files that look like leftovers of systems and interrupted syncs, and empty folders. They are no part of the archive. */
   notes: string[];
 }
 
@@ -79,9 +79,9 @@ function claimsOf(
       : [
           {
             id: 'stated' as const,
-            name: 'A system or an unfinished sync left what else is there.',
+            name: 'The other files were left by an operating system or an interrupted sync.',
             state: 'claimed' as const,
-            detail: `Only its names and how it begins say so: ${countOf(notes.length, 'file or folder', 'files or folders')}. Nothing covers it.`,
+            detail: `Only names and first bytes say so, and no signature covers them: ${countOf(notes.length, 'file or folder', 'files or folders')}.`,
           },
         ]),
     claim('objects', 'Every object that the records name has its digest.', wrongObjects === 0, `${objects}`),

@@ -122,9 +122,9 @@ export const OBSERVATION_SUBJECTS: readonly RecordedSubjects[] = [
 ];
 
 /**
- * Whether two signed checkpoints of one log prove that it has two histories. Those of one size do if their roots differ. A
- * larger one does only with the root that it has at the size of the smaller one: a proof that does not lead anywhere, or an
- * old checkpoint, may be from whoever is between.
+ * Returns whether two signed checkpoints of one log prove that it has two histories. Two checkpoints of the same size do if
+ * their roots differ. A larger one needs the root that its log had at the size of the smaller one, and the proof between them.
+ * A smaller checkpoint and an invalid proof are no evidence, because an attacker on the network can send both.
  */
 export function provesRewrite(kept: Checkpoint, seen: Checkpoint, proof: RewriteProof | undefined): boolean {
   if (kept.origin !== seen.origin) return false;

@@ -139,9 +139,9 @@ const REWRITTEN =
   'Its ledger does not continue the one that it signed before. Nothing more is mirrored from it. Both checkpoints are kept as evidence.';
 
 const SHORTER =
-  'It sent a checkpoint that is older than the one kept. It may be from whoever is between. The next contact tries again.';
+  'Its ledger is shorter than the one that this node has verified. The checkpoint may have been replayed by somebody on the network. The next contact tries again.';
 const UNPROVEN =
-  'It did not prove that its ledger continues the one that it signed before. The proof may have been altered on its way. The next contact tries again.';
+  'It did not prove that its ledger continues the one that it signed before. Somebody on the network may have altered the proof. The next contact tries again.';
 
 function rewritten(name: string): Problem {
   return new Problem('peer_rewritten', `${name}: ${REWRITTEN}`);
@@ -199,10 +199,10 @@ function open(note: string, key: string): PeerCheckpoint {
 
 /**
  * Reads the checkpoint of a peer, verifies it with the pinned key and proves that the ledger of the one kept is a prefix
- * of its ledger (RFC 6962, section 2.1.2). A peer that renewed its key is followed if the old key signed the new one. Whoever
- * is between can send an old checkpoint and spoil a proof: that the ledger was rewritten needs a proof of its own.
+ * of its ledger (RFC 6962, section 2.1.2). A peer that renewed its key is followed if the old key signed the new one. An attacker
+ * on the network can replay a checkpoint and alter a proof, so `rewritten` needs the evidence of `provesRewrite`.
  *
- * @throws PeerError if the peer does not answer as a node does, or proves nothing
+ * @throws PeerError if the peer does not answer as a node does, or its proof is invalid
  */
 async function contactPeer(client: PeerClient, peer: PeerRow): Promise<Contact> {
   const kept = open(peer.checkpoint, peer.key);

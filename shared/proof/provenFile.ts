@@ -21,8 +21,8 @@ export function provenFile<Of extends Format>(
 }
 
 /**
- * Compares the key that signed a file with the one that the caller named, if any. A file that somebody else signed is unsigned:
- * whoever wants to can sign anything with a key of their own, under any name. So can whoever only names a key.
+ * Compares the key that signed a file with the one that the caller named, if any. A file with another signer is unsigned,
+ * because anybody can sign a file with a key of their own, under any name. So is a file that only names the key.
  *
  * @param by the key that the file names, and whether a signature by it holds
  */

@@ -85,18 +85,23 @@ test('a folder within the limit of a pack is published as a pack', async () => {
   expect([parts, (await packs(node)).map(({ id, files }) => [id, files.length])]).toEqual([0, [[pack, 2]]]);
 });
 
+/** Publishes until more than this many bytes were read. */
+async function interrupted(node: TestNode, folder: string, mostBytes: number): Promise<void> {
+  let read = 0;
+  const published = publish(node, folder, {
+    read: (bytes) => {
+      read += bytes;
+      if (read > mostBytes) throw new Error('killed');
+    },
+  });
+  await expect(published).rejects.toThrow('killed');
+}
+
 test('a publishing that was interrupted goes on, and sends no finished part again', async () => {
   const node = await openTestNode();
   const files = setFiles();
   const folder = await writeFolder(files);
-  let read = 0;
-  const interrupted = publish(node, folder, {
-    read: (bytes) => {
-      read += bytes;
-      if (read > 20_000) throw new Error('killed');
-    },
-  });
-  await expect(interrupted).rejects.toThrow('killed');
+  await interrupted(node, folder, 20_000);
   const before = await packs(node);
   expect(before.length).toBeGreaterThan(0);
   expect(before.length).toBeLessThan(4);
@@ -122,6 +127,9 @@ test('a publishing that was interrupted goes on, and sends no finished part agai
   await requireServed(node, pack, files);
 });
 
+/** Pieces are sent first, and the last one is on its way then. */
+const TWO_PIECES = 22_000;
+
 describe('a file that the node has given up or withholds', () => {
   const LARGE = contentOf(3, 25_000);
   const PIECES = [0, 10_000, 20_000].map((start) => LARGE.subarray(start, start + 10_000));
@@ -129,18 +137,6 @@ describe('a file that the node has given up or withholds', () => {
 
   const statuses = (node: TestNode) =>
     Promise.all(PIECES.map(async (piece) => (await node.fetch(`/api/blobs/${sha256Of(piece)}`)).status));
-
-  async function interrupted(node: TestNode, folder: string): Promise<void> {
-    let read = 0;
-    const published = publish(node, folder, {
-      read: (bytes) => {
-        read += bytes;
-        // Pieces are sent first. The last one is on its way.
-        if (read > 22_000) throw new Error('killed');
-      },
-    });
-    await expect(published).rejects.toThrow('killed');
-  }
 
   test.each(['before', 'after'])(
     'is not shown in pieces, also if the publishing ends before the list, and it is withheld %s that',
@@ -151,7 +147,7 @@ describe('a file that the node has given up or withholds', () => {
         await uploadNewPack(node, {}, { 'large.bin': LARGE });
         await withhold(node, { sha256: sha256Of(LARGE) });
       }
-      await interrupted(node, folder);
+      await interrupted(node, folder, TWO_PIECES);
       if (when === 'after') await withhold(node, { sha256: sha256Of(LARGE) });
       expect((await statuses(node)).filter((status) => status === 451).length).toBeGreaterThan(0);
       expect(await statuses(node)).not.toContain(200);
@@ -164,7 +160,7 @@ describe('a file that the node has given up or withholds', () => {
   test('is not shown in a piece that somebody else has sent', async () => {
     const node = await openTestNode();
     const folder = await folderWithIt();
-    await interrupted(node, folder);
+    await interrupted(node, folder, TWO_PIECES);
     const parts = (await packs(node)).map(({ id, files }) => ({ id, files }));
     const other = await openTestNode();
     await uploadNewPack(other, {}, { 'large.bin': LARGE });
@@ -175,7 +171,7 @@ describe('a file that the node has given up or withholds', () => {
       expect((await other.fetchAsOwner('/api/packs', sent)).status).toBe(201);
     }
     expect(await statuses(other)).toContain(200);
-    await interrupted(other, folder);
+    await interrupted(other, folder, TWO_PIECES);
     expect(await statuses(other)).not.toContain(200);
   });
 

@@ -120,7 +120,7 @@ describe('verifying and a check name what is not in the list:', () => {
       expect.objectContaining({
         id: 'stated',
         state: 'claimed',
-        name: 'A system or an unfinished sync left what else is there.',
+        name: 'The other files were left by an operating system or an interrupted sync.',
       }),
     );
     const node = await openNode();

@@ -175,7 +175,7 @@ describe('a peer that rewrote its ledger', () => {
   });
 });
 
-describe('whoever is between two nodes', () => {
+describe('an attacker on the network between two nodes', () => {
   const proof = (change: (proof: ConsistencyProof) => object) => (body: Buffer) =>
     Buffer.from(JSON.stringify(change(JSON.parse(body.toString()) as ConsistencyProof)));
   const other = Buffer.alloc(32, 7).toString('base64');
@@ -202,7 +202,7 @@ describe('whoever is between two nodes', () => {
       /ledger\/consistency/,
       () => proof((given) => ({ ...given, hashes: ['AAAA'] })),
     ],
-  ])('makes nobody say that an honest peer rewrote its ledger, with %s', async (_, path, lieWith) => {
+  ])('cannot have an honest peer recorded as rewritten, with %s', async (_, path, lieWith) => {
     const [honest, node] = [await openTestNode(), await openTestNode()];
     await uploadNewPack(honest, { title: 'One' });
     const older = await (await honest.fetch('/api/ledger/checkpoint')).text();

@@ -59,7 +59,7 @@ export const Menu = {
   setApplicationMenu: () => undefined,
 };
 
-/** A window that shows its page as soon as it is loaded. */
+/** A window whose page is ready as soon as `loadURL` is called. */
 export class BrowserWindow extends EventEmitter {
   readonly webContents = Object.assign(new EventEmitter(), { setWindowOpenHandler: () => undefined });
   readonly #place = asked.overlays.push(undefined) - 1;

@@ -44,8 +44,8 @@ export type NewPack = SentRecord & {
   /** Digests of files whose bytes are nowhere to be had. The pack is recorded without them. */
   absent?: ReadonlySet<string>;
   /**
-   * The digest of the file of a set that the one file of the pack is a piece of, said by the owner or known from its bytes. The
-   * two are withheld together from now on, before the list of the set is there.
+   * The digest of the whole file, if the only file of the pack is a piece of it. The owner states it, or it was computed. The
+   * two are withheld together from now on, also before the manifest of the set is recorded.
    */
   pieceOf?: string | undefined;
   /** What the sender may make a set of. Without it, anything. */
@@ -142,7 +142,7 @@ function checkPaths(
   requireNewPaths(paths, (path) => pointerTo(path, 'path'));
 }
 
-/** Returns what a piece of a file belongs to. @throws Problem `invalid_field` for a pack that is no piece */
+/** Returns the piece with the digest of its whole file. @throws Problem `invalid_field` for a pack that is no piece */
 function joinedWith({ record: { files } }: CheckedRecord, pieceOf: string | undefined): JoinedPart[] {
   if (pieceOf === undefined) return [];
   const [piece, ...others] = files;
@@ -166,8 +166,8 @@ function namedOnly(database: ReadDatabase, pack: Sent): (sha256: string) => bool
 }
 
 /**
- * Records of which file a pack that is here is a piece, and that files that came from a peer were sent by somebody else, too:
- * they are no longer from the peer alone.
+ * Records for a pack that is already here of which file it is a piece, and which of its files are no longer from a peer alone,
+ * because somebody else sent them, too.
  */
 async function recordSentAgain(store: Store, pack: Sent, joined: readonly JoinedPart[]): Promise<void> {
   const sent = pack.from === undefined ? [...sentBytes(pack)] : [];

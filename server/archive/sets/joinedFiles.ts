@@ -11,21 +11,21 @@ import { OWNER, type Reader, unreadableAmong } from '../../withholding/withholdi
 import type { SetIndex } from './setIndex.ts';
 
 /*
- * A file that a list has in several parts is withheld with them. So a list that says something false of it could hide what it
- * names. It is believed if the bytes of the parts have the digest of the file. Where they cannot be read, it is believed if it
- * says nothing new, if the owner says it, or if a peer says it of what came from this peer alone.
+ * A file is withheld together with its parts, so a false list could hide any object that it names. A list is accepted if the
+ * joined bytes of the parts have the digest of the file. If some of the bytes cannot be read, it is accepted in three cases:
+ * the parts of the file are known already, the owner sends the list, or the file and its parts came only from the sending peer.
  */
 
 /** The bytes that are hashed in one message to a thread. */
 const BYTES_AT_ONCE = 268_435_456;
 
-/** Who sends a list: a peer, by its number, or somebody at this node. */
+/** The sender of a list: the peer with this number, or else the client of this node. */
 export interface SetSender {
   reader: Reader;
   origin?: number | undefined;
 }
 
-/** Called with a file of a set whose parts are not believed, and with what is wrong. */
+/** Called with the number of a file whose parts are not accepted, and with the reason. */
 type OnFault = (file: number, problem: Problem) => void;
 
 /** Checks what a set says of its files that are in several parts. The bytes are hashed in a thread. */
@@ -58,8 +58,8 @@ function damagedParts(path: string): Problem {
 }
 
 /**
- * Yields the files of more than one part whose bytes are here, in groups that are hashed together. What is said of the others
- * is judged at once.
+ * Yields the files that have several parts and whose bytes can all be read, in groups that are hashed together. The other files
+ * are checked at once.
  */
 function* readableFiles(
   database: ReadDatabase,
@@ -86,7 +86,7 @@ function* readableFiles(
   if (group.length > 0) yield group;
 }
 
-/** Returns why it is not believed that parts whose bytes cannot all be read are those of a file. */
+/** Returns why the parts of a file are not accepted without their bytes, or undefined. */
 function faultOfClaim(
   database: ReadDatabase,
   index: SetIndex,
@@ -100,11 +100,8 @@ function faultOfClaim(
     return setRefusal('digest_mismatch', { path, message });
   }
   const parts = partDigests(index, file);
-  const isBelieved =
-    (origin === undefined && reader.owner) ||
-    areJoined(database, whole, parts) ||
-    (origin !== undefined && isOfPeerAlone(database, whole, parts, origin));
-  if (isBelieved) return undefined;
+  const isAccepted = origin === undefined ? reader.owner : isOfPeerAlone(database, whole, parts, origin);
+  if (isAccepted || areJoined(database, whole, parts)) return undefined;
   const message = `Some parts of ${index.pathOf(file)} cannot be read here, so nobody can check that they are the file.`;
   return setRefusal('invalid_set', { path, message });
 }
@@ -135,7 +132,7 @@ export function isOfPeerAlone(
   return areOnlyFrom(database, here, origin);
 }
 
-/** Parts have other digests than the file whose bytes they have. @throws Problem `released` */
+/** Requires that no file was released: its parts have other digests and the same bytes. @throws Problem `released` */
 export function requireNoneReleased(database: ReadDatabase, joined: readonly JoinedPart[]): void {
   const [released] = releasedAmong(
     database,

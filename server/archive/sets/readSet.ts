@@ -217,7 +217,7 @@ async function recordSetIfComplete(store: DamageContext, pack: PackRow, index: S
   });
 }
 
-/** Returns what is believed of the files in parts of a list that came late. This archive has checked its own before. */
+/** Returns the parts of files that are accepted from a list that came later than its record. Lists of this node were checked before. */
 async function believedOf(
   store: DamageContext,
   ledgerEntry: number,

@@ -179,7 +179,7 @@ export const publish: Command = {
         partBytes: partBytesOf(values['part-bytes']),
         found: (bytes: number) => progress.found(bytes),
         read: (bytes: number) => progress.read(bytes),
-        // A script that reads standard error expects what went wrong.
+        // Scripts expect only errors on standard error.
         isSet: () => {
           if (process.stderr.isTTY)
             printError(

@@ -194,7 +194,7 @@ class Publishing {
   /** The pieces of each file, in their order. */
   readonly #pieces = new Map<string, Piece[]>();
   readonly #changed = new Set<string>();
-  /** The digests of the files that are cut, as far as they were asked for. */
+  /** The digests of files that are sent in pieces, computed when they are first needed. */
   readonly #whole = new Map<string, Promise<string>>();
   /** How many parts in a row the node did not have. */
   #misses = 0;
@@ -320,7 +320,7 @@ class Publishing {
     const { id, text } = checkRecord(partRecord(this.#record, files));
     const held = await this.#packOnNode(id);
     this.#misses = held ? 0 : this.#misses + 1;
-    // Somebody else may have sent it, who did not say what it is a piece of.
+    // The pack may have been uploaded by somebody else, without the digest of the whole file.
     if (held && pieceOf !== undefined)
       await this.#node.send('addPack', {
         type: 'application/json',
@@ -331,8 +331,8 @@ class Publishing {
   }
 
   /**
-   * Returns the digest of the file that a part has a piece of; undefined for a part that has whole files. The node must know
-   * it with the piece, which is public at once if the file is not withheld.
+   * Returns the digest of the whole file of a piece; undefined for a part with whole files. It is sent with the piece, so that
+   * the node withholds the piece at once if the file is withheld.
    */
   async #wholeOf([piece]: readonly Piece[]): Promise<string | undefined> {
     if (!piece?.isPiece) return undefined;

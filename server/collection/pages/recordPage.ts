@@ -39,7 +39,7 @@ interface PageToRecord {
   parts: readonly FetchedPart[];
   /** The login with which it was drawn. Then it is withheld. */
   login: ProfileSession | undefined;
-  /** What is secret of its requests, and is not recorded. */
+  /** The secrets of its requests, which are not recorded. */
   secrets: Secrets | undefined;
 }
 
@@ -171,7 +171,7 @@ export async function recordPage(
   }
 }
 
-/** A page may carry what is secret in its own address or in a field. What is made of it does not. */
+/** A page may contain secrets, in its address or in a field. What is recorded of it does not. */
 function withoutSecrets({ drawn, secrets }: PageToRecord): DrawnByBrowser {
   if (!secrets) return drawn;
   const { url, title, document, text } = drawn;

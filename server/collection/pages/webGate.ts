@@ -52,7 +52,7 @@ interface WebGateOptions {
   ownerHeaders: Record<string, string>;
   /** The login with which the page is drawn. The browser has its cookies and sends them as any browser does. */
   login: ProfileSession | undefined;
-  /** What is secret of the requests. The caller removes it from what is recorded of them. */
+  /** The secrets of the requests. The caller removes them from the record. */
   secrets: Secrets | undefined;
   userAgent: string;
   timeoutMs: number;
@@ -301,7 +301,7 @@ function partOf(
   };
 }
 
-/** What a script sends of what is secret is not kept: an object would have it in the clear. */
+/** A body with a secret in it is not kept, because the object would hold the secret in the clear. */
 function keptBody(sent: Buffer | null, secrets: Secrets | undefined): Buffer | null {
   if (!sent || sent.length === 0) return null;
   return secrets?.isIn(sent.toString('latin1')) ? null : sent;

@@ -21,13 +21,13 @@ interface StoredLogin {
   origins: readonly { items: readonly (readonly [name: string, value: string])[] }[];
 }
 
-/** Headers of the owner's that say what is wanted, and by which program, as browsers send them: a site may repeat their values. */
+/** Headers that browsers send to all sites. Their values are no secrets when the owner configures them. */
 const OPEN_OWNER_HEADERS =
   /^(accept|accept-language|cache-control|dnt|origin|pragma|priority|sec-(ch|fetch)-.*|sec-gpc|upgrade-insecure-requests|user-agent|x-requested-with)$/i;
 
 /**
- * Returns what is secret of the requests for a source: what belongs to its login, and the values of the owner's headers.
- * Undefined if nothing is: then records keep everything that the site answers.
+ * Returns the secrets in the requests for a source: those of its login, and the values of the owner's headers. Without any, it
+ * returns undefined, and records keep every header of the answers.
  */
 export function secretsOf(
   { url, headers }: Pick<SourceRow, 'url' | 'headers'>,
@@ -41,8 +41,8 @@ export function secretsOf(
 }
 
 /**
- * Finds what is secret of a request in what is recorded of it. Records are public, also those of what is withheld, and a
- * site may repeat a cookie or a key in an address or in a header.
+ * Finds the secrets of a request in the record of the request. Records are public, also those of withheld bytes, and a site may
+ * repeat a cookie or a key in an address or in a header.
  */
 export class Secrets {
   readonly #values = new Set<string>();
@@ -67,16 +67,16 @@ export class Secrets {
       }
   }
 
-  /** Adds a header that the owner has the node send: all of it, and the parts that say who asks. */
+  /** Adds a header of the owner's: its whole value, and the credentials in it. */
   addHeader(name: string, value: string): void {
     for (const part of partsOfHeader(name.toLowerCase(), value)) {
       this.add(part);
-      // Of an address or a path only tokens are secrets: it would be found in the addresses that are recorded.
+      // A whole address or path is no secret, because it would be found in recorded addresses. Tokens in it are.
       if (part.length >= MIN_SECRET && !/^\/|:\/\//.test(part)) this.#note(part);
     }
   }
 
-  /** Adds the cookies that a site sets when it has got something secret: they stand for it from then on. */
+  /** Adds the cookies that a site sets in response to a secret: they may identify the same session. */
   addCookies(setCookies: readonly string[]): void {
     for (const header of setCookies) this.add(cookieValue(header));
   }
@@ -97,12 +97,12 @@ export class Secrets {
     }
   }
 
-  /** Whether a text has something secret. */
+  /** Whether a text contains a secret. */
   isIn(text: string): boolean {
     return this.#next(text, 0) !== undefined;
   }
 
-  /** Returns a text without what is secret. */
+  /** Returns a text with each secret replaced. */
   without(text: string): string {
     let kept = '';
     let end = 0;
@@ -126,7 +126,7 @@ export class Secrets {
     return undefined;
   }
 
-  /** Returns a retrieval as it is recorded: without what is secret, and what may be for the account of the owner only. */
+  /** Returns a retrieval as it is recorded: without secrets, and without headers that may be for the owner's account only. */
   redacted<
     Retrieval extends Pick<
       NewRetrieval,
@@ -213,12 +213,12 @@ function partsOfHeader(name: string, value: string): string[] {
       ...(/^basic\s/i.test(value) ? [decoded, decoded.replace(/^[^:]*:/, '')] : []),
     ];
   }
-  // A word without a digit is a word.
+  // A word without a digit is taken for an ordinary word.
   const words = value.split(/[\s;,]+/).filter((word) => /\d/.test(word));
   return [value.trim(), ...words, ...words.map((word) => word.replace(/^[^=]*=/, ''))];
 }
 
-/** One word, such as `necessary`: a choice that a site keeps, and no session. Texts and addresses have it anyway. */
+/** One word, such as `necessary`, is a stored choice and no session, and is found in many texts and addresses. */
 const WORD = /^[A-Z]?[a-z]{1,12}$/;
 
 /** Returns the value of a cookie as the headers `Cookie` and `Set-Cookie` have it; empty if it is a word. */

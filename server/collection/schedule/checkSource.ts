@@ -208,7 +208,7 @@ async function record(
   }
 }
 
-/** Returns a retrieval without what is secret of its requests, and without the cookies that the site set for them. */
+/** Returns a retrieval without the secrets of its requests and the cookies that the site set in response. */
 function withoutSecrets(
   retrieval: NewRetrieval,
   secrets: Secrets | undefined,

@@ -101,7 +101,7 @@ export function caseHandlers(
         import('../../evidence/evidenceParts.ts'),
       ]);
       const evidenceParts = await readEvidenceParts(rendererFolder);
-      // The bag is sealed, so nothing in it may be what the request says. Without a public address, the node is named.
+      // The bag is sealed, so no address in it may come from the request. Without a public address, the node is named by a URN.
       const origin = publicAddress.origin ?? `urn:strongroom:${services.checkpoints.key.name}`;
       const addresses = { origin, nodeName };
       return exports.streamReply(attachmentHeaders('application/zip', `strongroom-case-${id}.zip`), () =>

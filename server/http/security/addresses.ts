@@ -88,7 +88,7 @@ const HOST = /^(?:([a-z\d](?:[a-z\d._-]{0,252}))|\[[\da-f:.]{2,45}\])(?::\d{1,5}
 function parse(host = ''): ParsedHost {
   const [isHost, given] = HOST.exec(host) ?? [];
   const url = isHost === undefined ? null : URL.parse(`http://${host}`);
-  // A number that URLs read as an IPv4 address is not how anybody names this node.
+  // Other forms of IPv4 addresses, such as 2130706433, are refused.
   if (url === null || (given !== undefined && given.toLowerCase() !== url.hostname)) return NONE;
   const { hostname, port } = url;
   return {

@@ -250,7 +250,7 @@ function writePage(
     });
     if (isShown && sha256 === record.text && text === 0) text = id;
   }
-  // Again, because something may have been given up while the objects came, and because the parts tell of pieces.
+  // Checked again: bytes may have been released during the download, and only the recorded parts name what was loaded in pieces.
   const retrieval = requireDocument(database, peer, record);
   const drawnFrom = retrievalById(database, retrieval)?.sha256 ?? null;
   // The record here is a new one, which does not quote what is withheld here.

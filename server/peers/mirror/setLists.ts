@@ -23,8 +23,8 @@ interface ListedFile {
 }
 
 /**
- * The lists of the sets of a peer, and the files that they have in parts. The parts come before the list is recorded. A file
- * that was released here must not come back in them, and one that is withheld here must not be shown in them meanwhile.
+ * The lists of the sets of a peer, and the files that they have in parts. The parts are mirrored before the list is recorded.
+ * Meanwhile, they must not bring back a file that was released here, nor show one that is withheld here.
  */
 export class SetLists {
   readonly #mirroring: Pick<Mirroring, 'store' | 'client' | 'origin' | 'tally' | 'signal'>;
@@ -63,8 +63,8 @@ export class SetLists {
   }
 
   /**
-   * Checks a list before its parts are taken. Of a file that this archive has otherwise, too, the parts at the peer must have
-   * the bytes: then they are withheld together from the first part on.
+   * Checks a list before its parts are mirrored. If this archive has a file of the list from elsewhere, the parts at the peer
+   * must have its bytes. Then each part is withheld with the file from the start.
    *
    * @throws Problem `released`; RefusedRecordError `wrong_bytes`; PeerError, also if the peer does not give a part of it
    */
@@ -83,15 +83,15 @@ export class SetLists {
         else this.#files.set(part, [{ sha256, isVerified }]);
       }
     }
-    // An earlier mirror that was interrupted may have taken some of them.
+    // An interrupted run may have stored some of the parts.
     const here = index.joined.flatMap(([, part]) => (blobBytes(store.read, part) === undefined ? [] : part));
     if (here.length > 0) await store.write((database) => this.tie(database, here));
   }
 
   /**
-   * Notes of which files these are parts, in the transaction that records them.
+   * Records of which files these are parts, in the transaction that records them.
    *
-   * @throws Problem `released`; RefusedRecordError `missing_reference` for a part of a file that came meanwhile
+   * @throws Problem `released`; RefusedRecordError `missing_reference` for a part of a file that was stored from elsewhere since the check
    */
   tie(database: WriteDatabase, parts: readonly string[]): void {
     const joined: JoinedPart[] = [];
@@ -105,7 +105,7 @@ export class SetLists {
     joinFiles(database, joined);
   }
 
-  /** Whether nothing of others depends on what the list says of a file: it is known, or all of it is the peer's own. */
+  /** Whether the list needs no check of a file: this archive does not have it, knows its parts, or has all of it from the peer alone. */
   #isBelieved(database: ReadDatabase, sha256: string, parts: readonly string[]): boolean {
     return (
       !isKnown(database, sha256) ||

@@ -275,7 +275,7 @@ export const peerSteps = {
       return textOf(answer).slice(0, 150);
     },
   },
-  /** Whoever is between replays an old checkpoint of the peer, or spoils a proof. The truth is followed afterwards. */
+  /** An attacker on the network replays an old checkpoint of the peer or alters a proof. The next contact succeeds. */
   spoilPeer: {
     weight: 1,
     can: ({ model }) => model.peerPacks.length > 0,

@@ -100,7 +100,7 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   return { warcs: opened, pages, unlisted, weak, signer, close: () => zip.close() };
 }
 
-/** Leaves out the folders of other members, which programs add and which say nothing of their own. */
+/** Leaves out the entries of folders that contain other members. Many programs add them, and they have no content. */
 function membersWithContent(members: readonly ZipMember[]): ZipMember[] {
   const names = members.map(({ name }) => name).sort();
   const next = new Map(names.map((name, index) => [name, names[index + 1] ?? '']));

@@ -116,7 +116,7 @@ export function packsHandlers(store: Store, settings: SettingsStore, publicAddre
   } satisfies Partial<Handlers>;
 }
 
-/** Whoever says what a piece belongs to says what is withheld with it. */
+/** The digest of the whole file decides with what the piece is withheld, so only the owner may state it. */
 function onlyOwnersPieces(): Problem {
   return new Problem('owner_required', 'Only the owner can say of which file a pack holds a piece.');
 }
