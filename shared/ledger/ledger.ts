@@ -123,7 +123,9 @@ export const TILE_PATH =
   /^(entries|[1-5]?\d|6[0-3])\/(?!x000)((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d?|1\d\d|2[0-4]\d|25[0-5]))?$/;
 export const tilePathSchema = z.string().regex(TILE_PATH);
 
-const base64Hash = z.string().meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
+export const base64Hash = z
+  .string()
+  .meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
 
 export const proofQuery = z.strictObject({
   seq: integerParameter(1, Number.MAX_SAFE_INTEGER),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nodePathSchema } from '../archive/study.ts';
 import { outcomeSchema, tagSchema } from '../archive/vocabulary.ts';
 import { eventTypeSchema } from '../collection/event.ts';
-import { inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
+import { base64Hash, inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
 import {
   digestSchema,
   packIdSchema,
@@ -127,18 +127,19 @@ export const nearbyNodeSchema = namedObject('NearbyNode', {
 });
 export type NearbyNode = z.output<typeof nearbyNodeSchema>;
 
-const base64Hash = z
-  .string()
-  .regex(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'This is not a SHA-256 hash in base64.')
-  .meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
+/** A record is signed, so a hash in it has one spelling only. */
+const recordedHash = base64Hash.regex(
+  /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/,
+  'This is not a SHA-256 hash in base64.',
+);
 
 /**
  * What proves that a larger checkpoint contradicts a smaller one, with the signatures of both and nothing else: the root
  * with which the larger tree begins at the size of the smaller one, and the consistency proof between these two.
  */
 export const rewriteProofSchema = z.strictObject({
-  from_root: base64Hash,
-  hashes: z.array(base64Hash).max(128),
+  from_root: recordedHash,
+  hashes: z.array(recordedHash).max(128),
 });
 export type RewriteProof = z.output<typeof rewriteProofSchema>;
 

@@ -323,17 +323,24 @@ async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Headers that are not kept of a redirect, because they may be secrets of a session. */
-export const WITHHELD_HEADERS =
+/** Headers that may hold secrets of a session. */
+const SESSION_HEADERS =
   /^(set-cookie2?|cookie|authorization|proxy-authorization|(proxy-)?authentication-info)$/i;
+
+/** Returns headers without those that may hold secrets of a session. */
+export function withoutSessionHeaders(headers: readonly [string, string][]): [string, string][] {
+  return headers.filter(([name]) => !SESSION_HEADERS.test(name));
+}
+
 /** Longer headers are not kept, except `Location`: each check may follow ten redirects. */
 const MAX_HEADER_CHARACTERS = 16_384;
 
 /** Returns the headers of a redirect that are kept. */
 export function redirectHeaders(headers: readonly [string, string][]): [string, string][] {
-  const kept = headers
-    .filter(([name]) => !WITHHELD_HEADERS.test(name))
-    .map(([name, value]): [string, string] => [name, value.replace(USER_INFORMATION, '$1')]);
+  const kept = withoutSessionHeaders(headers).map(([name, value]): [string, string] => [
+    name,
+    value.replace(USER_INFORMATION, '$1'),
+  ]);
   const length = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (length <= MAX_HEADER_CHARACTERS) return kept;
   return kept.filter(([name]) => name.toLowerCase() === 'location').slice(0, 1);

@@ -11,7 +11,7 @@ import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { isStorageFailure } from '../../store/storageErrors.ts';
 import { measureStorage, reachedStorageLimit, type Store } from '../../store/store.ts';
 import { RetrievalFailure } from '../fetch/connect.ts';
-import { fetchObject, WITHHELD_HEADERS } from '../fetch/fetchObject.ts';
+import { fetchObject, withoutSessionHeaders } from '../fetch/fetchObject.ts';
 import type { Attempt, FetchServices } from '../fetch/requester.ts';
 import { privateRuleFor } from '../sources/privateSources.ts';
 import { findOrAddPausedSource, normalizeUrl, sourceIdOf } from '../sources/sources.ts';
@@ -216,7 +216,7 @@ export class RecordedRequests {
       status: attempt.status,
       error: attempt.error,
       content_type: attempt.content_type,
-      headers: attempt.headers.filter(([name]) => !WITHHELD_HEADERS.test(name)),
+      headers: withoutSessionHeaders(attempt.headers),
       request: attempt.request,
       sha256: null,
       bytes: null,

@@ -1,6 +1,6 @@
 import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
 import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
-import { isRedirect, WITHHELD_HEADERS } from '../../fetch/fetchObject.ts';
+import { isRedirect, withoutSessionHeaders } from '../../fetch/fetchObject.ts';
 import {
   ByteSource,
   decodeChunked,
@@ -293,8 +293,7 @@ async function answerOf(
   error: CapturedAnswer['error'],
 ): Promise<CapturedAnswer> {
   const page_label = await detectPageLabel({ url, final_url: url, status, headers, content_type, beginning });
-  const kept = headers.filter(([name]) => !WITHHELD_HEADERS.test(name));
-  return { status, headers: kept, content_type, error, page_label };
+  return { status, headers: withoutSessionHeaders(headers), content_type, error, page_label };
 }
 
 function isTruncated(record: WarcRecord): boolean {
