@@ -2,6 +2,7 @@ import type { Pack } from '../../../shared/archive/pack.ts';
 import type { SetManifest } from '../../../shared/archive/set.ts';
 import type { ConsistencyProof } from '../../../shared/ledger/ledger.ts';
 import type { MirrorResult } from '../../../shared/node/peer.ts';
+import { WITHHELD_REASONS } from '../../../shared/node/withheld.ts';
 import { LyingPeer } from '../../support/network/lyingPeer.ts';
 import { type Client, codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
@@ -9,7 +10,7 @@ import { coveredBy } from '../invariants.ts';
 import { digestOf } from '../model.ts';
 import { PACK_BYTES, type World } from '../world.ts';
 import { noteWithholdings } from './collection.ts';
-import { formOf, type NewFile, newFiles, newRecord } from './packs.ts';
+import { formOf, type NewFile, newFiles, newRecord, notePack } from './packs.ts';
 import { newText, type StepKind } from './step.ts';
 import { settle } from './withholding.ts';
 
@@ -166,6 +167,32 @@ async function notePeerSet(world: World, peer: Client, set: Pack, files: readonl
   }
 }
 
+/** Returns a file that is published in parts. */
+function newLargeFile(dice: Dice): Required<NewFile> {
+  const { bytes, marker } = newText(dice);
+  const size = dice.between(PACK_BYTES + 1, 3 * PACK_BYTES);
+  const content = Buffer.concat([bytes, Buffer.alloc(size, dice.letters(7))]);
+  return { path: 'large.bin', content, markers: [marker] };
+}
+
+/** The peer publishes files as a set. Returns its id. */
+async function publishSet(world: World, dice: Dice, files: readonly NewFile[]): Promise<string> {
+  const peer = await world.withPeer();
+  const created = await peer.asOwner('POST', '/manage/drafts', { json: { record: newRecord(dice) } });
+  world.require(created, 201);
+  const draft = `/manage/drafts/${jsonOf<{ id: string }>(created).id}`;
+  const headers = { 'Content-Type': 'application/octet-stream' };
+  for (const { path, content } of files) {
+    const sending = { body: new Uint8Array(content), headers };
+    world.require(await peer.asOwner('PUT', `${draft}/files?path=${path}`, sending), 200);
+  }
+  const published = await peer.asOwner('POST', `${draft}/publish`);
+  world.require(published, 201);
+  const set = jsonOf<Pack>(published);
+  await notePeerSet(world, peer, set, files);
+  return set.id;
+}
+
 export const peerSteps = {
   peerPublishes: {
     weight: 3,
@@ -190,30 +217,41 @@ export const peerSteps = {
     weight: 2,
     run: async (world, dice) => {
       const peer = await world.withPeer();
-      const { bytes, marker } = newText(dice);
-      const size = dice.between(PACK_BYTES + 1, 3 * PACK_BYTES);
-      const content = Buffer.concat([bytes, Buffer.alloc(size, dice.letters(7))]);
-      const large = { path: 'large.bin', content, markers: [marker] };
+      const large = newLargeFile(dice);
       if (dice.chance(0.5)) {
         const answer = await peer.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), [large]) });
         world.require(answer, 201);
         const { id, title } = jsonOf<Pack>(answer);
         world.model.peerPacks.push({ id, title, files: [large] });
       }
-      const files = [large, ...(dice.chance(0.5) ? publishedBefore(world, dice) : [])];
-      const created = await peer.asOwner('POST', '/manage/drafts', { json: { record: newRecord(dice) } });
-      world.require(created, 201);
-      const draft = `/manage/drafts/${jsonOf<{ id: string }>(created).id}`;
-      const headers = { 'Content-Type': 'application/octet-stream' };
-      for (const { path, content: body } of files) {
-        const sending = { body: new Uint8Array(body), headers };
-        world.require(await peer.asOwner('PUT', `${draft}/files?path=${path}`, sending), 200);
-      }
-      const published = await peer.asOwner('POST', `${draft}/publish`);
-      world.require(published, 201);
-      const set = jsonOf<Pack>(published);
-      await notePeerSet(world, peer, set, files);
-      return set.id;
+      return publishSet(world, dice, [large, ...(dice.chance(0.5) ? publishedBefore(world, dice) : [])]);
+    },
+  },
+  /** The peer publishes in parts a file that is withheld or was released here. Its parts are withheld or refused. */
+  mirrorSetOfHidden: {
+    weight: 2,
+    run: async (world, dice) => {
+      const { node, model, require } = world;
+      const large = newLargeFile(dice);
+      const sha256 = digestOf(large.content);
+      const sent = await node.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), [large]) });
+      require(sent, 201);
+      notePack(world, sent, [large]);
+      const isReleased = dice.chance(0.5);
+      const json = { sha256, reason: dice.one(WITHHELD_REASONS) };
+      require(await node.asOwner('POST', `/manage/${isReleased ? 'released' : 'withheld'}`, { json }), 201);
+      if (isReleased) model.hold(large.content, 'blob', large.markers).state = 'released';
+      await settle(world);
+      const set = await publishSet(world, dice, [large]);
+      const { refused } = await mirror(world, node, await peerOf(world, node, await world.withPeer()));
+      await noteMirrored(world);
+      world.check(
+        !isReleased || refused.some(({ reason }) => reason === 'released'),
+        () => `A set with the released ${sha256} was mirrored: ${JSON.stringify(refused)}`,
+      );
+      for (const [, part] of model.joined.filter(([whole]) => whole === sha256))
+        require(await node.asVisitor(`/api/blobs/${part}`), isReleased ? 404 : 451);
+      return `${set}: ${isReleased ? 'released' : 'withheld'}`;
     },
   },
   /** Who names a digest need not have the bytes, so the peer still decides over them. */
