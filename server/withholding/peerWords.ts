@@ -1,8 +1,8 @@
 import { isReadOnly } from '../ledger/appendEntry.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
-import { coveredBy } from '../store/sqlite/node/covered.ts';
 import {
   coveredStill,
+  coverOnlyTheirs,
   deletePeerWord,
   fromElsewhere,
   insertPeerWord,
@@ -61,8 +61,6 @@ function endWord(
   const proposal = { sha256, pack, page, reason, note, at: since, withholding: null, proposed_at: at };
   for (const { withholding: _, ...followed } of peers) putProposal(database, { ...followed, ...proposal });
   for (const each of rest) {
-    // What would be withheld with it may have come from somewhere else, as the document of a page that a peer drew.
-    if (!coveredBy(database, targetOf({ sha256: each })).every((covered) => rest.has(covered))) continue;
     const made = withholdForPeer(database, { target: targetOf({ sha256: each }), reason, note, origin }, at);
     if (made === undefined) continue;
     for (const followed of peers) insertPeerWithholding(database, { ...followed, withholding: made });
@@ -77,8 +75,8 @@ interface WordOfPeer {
 }
 
 /**
- * Withholds something because of the word of a peer. Returns the entry of the withholding; undefined if the owner withholds
- * it already.
+ * Withholds something because of the word of a peer, and of what belongs to it what came from that peer alone. Returns the
+ * entry of the withholding; undefined if the owner withholds it already.
  */
 export function withholdForPeer(
   database: WriteDatabase,
@@ -94,6 +92,9 @@ export function withholdForPeer(
     { ...given, reason, ...(note !== null && { note }) },
     at,
   );
-  if (isNew) insertPeerWord(database, { withholding: withholding.ledger_entry, origin });
+  if (isNew) {
+    insertPeerWord(database, { withholding: withholding.ledger_entry, origin });
+    coverOnlyTheirs(database, { withholding: withholding.ledger_entry, origin });
+  }
   return withholding.ledger_entry;
 }

@@ -5,8 +5,9 @@ import type { Peer, PeerProposal } from '../../shared/node/peer.ts';
 import type { Withholding } from '../../shared/node/withheld.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { filesWith, release, show, withhold } from '../copies/withheldCopies.ts';
-import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { packForm, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { HTML, seen, titled } from '../withholding/quotes.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
@@ -92,6 +93,48 @@ for (const when of ['before it is mirrored', 'after it was mirrored'] as const)
     expect((await node.node.fetch(`/archive/${document?.sha256}`)).status).toBe(200);
     expect(await seen(node.node, MARKER)).toEqual([]);
     await expectVerified(node.node);
+  });
+
+/** Draws the page of the peer here, or sends the library that it loads. */
+const SAME_LIBRARY = {
+  'this node drew it before': { isBefore: true, isDrawn: true },
+  'this node drew it later': { isBefore: false, isDrawn: true },
+  'a visitor sent it later': { isBefore: false, isDrawn: false },
+};
+for (const [name, { isBefore, isDrawn }] of Object.entries(SAME_LIBRARY))
+  test(`a page that the peer withholds does not show because of a library that is here, too: ${name}`, async () => {
+    const web = await ScriptedWeb.open();
+    const lib = 'window.lib = 1;';
+    const version = (title: string, text: string) =>
+      page(titled(title, `<script src="/lib.js"></script><p>${text}</p>`), HTML);
+    web.script('/p', version('First', `The ${MARKER} letter.`), version('Second', 'Another.'));
+    web.script('/lib.js', page(lib, { headers: { 'content-type': 'text/javascript' } }));
+    const origin = await openCollectingNode();
+    await origin.watch(web.url('/p'), { capture: 'page' });
+    await origin.check();
+    const node = await openCollectingNode();
+    await share(node.node, 'contribute');
+    const peer = await addPeer(node.node, origin.node.url);
+    await mirror(node.node, peer, { sources: true });
+    const bring = async () => {
+      if (!isDrawn) {
+        const body = packForm(sampleRecord(), { 'lib.js': lib });
+        expect((await node.node.fetch('/api/packs', { method: 'POST', body })).status).toBe(201);
+        return;
+      }
+      const { items } = await node.read<{ items: { id: string }[] }>('/manage/sources?limit=9');
+      const source = items[0]?.id ?? '';
+      await node.node.sendJson('PATCH', `/manage/sources/${source}`, { paused: false, capture: 'page' });
+      await node.check([source]);
+    };
+    if (isBefore) await bring();
+    expect(await seen(node.node, MARKER)).not.toEqual([]);
+    const { items } = await origin.read<{ items: PageCapture[] }>('/archive/pages');
+    await withhold(origin.node, { page: items[0]?.id });
+    await mirror(node.node, peer, { sources: true });
+    if (!isBefore) await bring();
+    expect(await seen(node.node, MARKER)).toEqual([]);
+    expect((await node.node.fetch(`/archive/${sha256Of(lib)}`)).status).toBe(200);
   });
 
 /** A peer that watches a page with a script, and the data that it loads. */

@@ -2,10 +2,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import type { SetManifest } from '../../shared/archive/set.ts';
 import { filesWith, release, show, withhold } from '../copies/withheldCopies.ts';
-import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { filesOf, packForm, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, publishedSet, uploadManifest } from '../support/archive/sets.ts';
 import { LyingPeer } from '../support/network/lyingPeer.ts';
 import { closePeerFronts } from '../support/network/peerFront.ts';
+import { share } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
 
@@ -133,4 +134,78 @@ test('a list of a peer that names a file of this archive ties it to nothing else
   expect(await statusesOf(node, [sha256Of(junk), sha256Of(LARGE)])).toEqual([200, 200]);
   await withhold(node, { sha256: sha256Of(junk) });
   expect(await statusesOf(node, [sha256Of(junk), sha256Of(LARGE)])).toEqual([451, 200]);
+});
+
+describe('a set that the peer withholds, of which somebody else has one piece,', () => {
+  const FIRST = Buffer.from(LARGE.subarray(0, 10_000));
+
+  const others: Record<string, (node: TestNode) => Promise<void>> = {
+    'another peer': async (node) => {
+      const other = await openTestNode({ packBytes: 10_000 });
+      const log = Buffer.concat([FIRST, contentOf(9, 6_000)]);
+      await publishedSet(other, { 'c.csv': contentOf(4, 5_000), 'log.bin': log });
+      await mirror(node, await addPeer(node, other.url), { packs: true });
+    },
+    'a visitor': async (node) => {
+      await share(node, 'contribute');
+      const body = packForm(sampleRecord({ title: 'Mine' }), { 'x.bin': FIRST });
+      expect((await node.fetch('/api/packs', { method: 'POST', body })).status).toBe(201);
+    },
+  };
+
+  for (const [who, bring] of Object.entries(others))
+    test.each(['before', 'after'])(`${who}, stays withheld in the others (%s)`, async (order) => {
+      const { peer, node: _, set } = await twoNodes();
+      const node = await openTestNode();
+      const added = await addPeer(node, peer.url);
+      await mirror(node, added, { packs: true });
+      if (order === 'before') await bring(node);
+      await withhold(peer, { pack: set });
+      await mirror(node, added, { packs: true });
+      if (order === 'after') await bring(node);
+      // The pack with the first piece is the same at both peers, and came from the first.
+      const first = who === 'a visitor' ? 200 : 451;
+      expect(await statusesOf(node, PIECES)).toEqual([first, 451, 451]);
+      await mirror(node, added, { packs: true });
+      expect(await statusesOf(node, PIECES)).toEqual([first, 451, 451]);
+      await show(peer, { pack: set });
+      await mirror(node, added, { packs: true });
+      expect(await statusesOf(node, PIECES)).toEqual([200, 200, 200]);
+      await expectVerified(node);
+    });
+});
+
+test('a set of a visitor that joins bytes of the peer with bytes of this archive shows neither and hides neither', async () => {
+  const [peer, node] = [await openTestNode(), await openTestNode()];
+  await share(node, 'contribute');
+  const [theirs, ours] = ['A letter of the peer.', 'A report of this archive.'];
+  await uploadNewPack(peer, { title: 'Letter' }, { 's.txt': theirs });
+  await uploadNewPack(node, { title: 'Report' }, { 'r.txt': ours });
+  const added = await addPeer(node, peer.url);
+  await mirror(node, added, { packs: true });
+  await withhold(peer, { sha256: sha256Of(theirs) });
+  await mirror(node, added, { packs: true });
+  const send = (body: string | FormData) =>
+    node.fetch('/api/packs', {
+      method: 'POST',
+      body,
+      ...(typeof body === 'string' && { headers: { 'Content-Type': 'application/json' } }),
+    });
+  const files = filesOf({ x: theirs, y: ours });
+  const part = {
+    title: 'Part',
+    keywords: ['strongroom-set-part@1'],
+    related: [{ relation: 'IsPartOf' as const, identifier: `sha256:${'0'.repeat(64)}` }],
+  };
+  const named = await send(JSON.stringify(sampleRecord({ ...part, files })));
+  const { id: pack } = (await named.json()) as { id: string };
+  const parts = files.map(({ path, bytes, sha256 }) => ({ pack, path, bytes, sha256 }));
+  const joined = theirs + ours;
+  const whole = { path: 'f', bytes: joined.length, sha256: sha256Of(joined), parts };
+  const list = JSON.stringify({ format: 'strongroom-set@1', files: [whole] });
+  const sent = await send(packForm(sampleRecord({ title: 'A set' }), { 'set.json': list }));
+  expect(sent.status, await sent.text()).toBe(201);
+  expect(await statusesOf(node, [sha256Of(theirs), sha256Of(ours)])).toEqual([451, 200]);
+  await mirror(node, added, { packs: true });
+  expect(await statusesOf(node, [sha256Of(theirs), sha256Of(ours)])).toEqual([451, 200]);
 });

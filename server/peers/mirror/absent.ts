@@ -7,8 +7,7 @@ import type { ProblemCode } from '../../../shared/problems.ts';
 import { instantSchema } from '../../../shared/values/text.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { coveredBy } from '../../store/sqlite/node/covered.ts';
-import { areOnlyFrom, isOnlyFrom, withheldByOthers } from '../../store/sqlite/node/peerOrigins.ts';
+import { isOnlyFrom, withheldByOthers } from '../../store/sqlite/node/peerOrigins.ts';
 import { insertAbsent, isAbsent, isRefusedBy } from '../../store/sqlite/node/peers.ts';
 import { isReleased } from '../../store/sqlite/node/withheld.ts';
 import { withholdForPeer } from '../../withholding/peerWords.ts';
@@ -72,8 +71,7 @@ export function noteAbsent(
   if (!isMissing || isDamaged(database, sha256) || isReleased(database, sha256)) return;
   if (isRefusedBy(database, { sha256, origin: peer, name: peer })) return;
   insertAbsent(database, { sha256, peer, ...why });
-  // It is withheld with what it was made of, which may be here from somewhere else.
-  if (!isTheirs || !areOnlyFrom(database, coveredBy(database, targetOf({ sha256 })), origin)) return;
+  if (!isTheirs) return;
   const word = { reason: asWithheld(why.reason), note: noteOf(peer, why.state), origin };
   withholdForPeer(database, { target: targetOf({ sha256 }), ...word }, now);
 }

@@ -192,10 +192,10 @@ class WithheldFollower {
       const word = { reason: said.reason, note: noteOf(log.origin, key.kind), origin };
       const made = new Set<number>();
       const done = new Set<string>();
-      /** Withholds something with all that it covers, if all of that came from the peer alone. */
+      /** Withholds an object that came from the peer alone, or a pack or a page if that is true of all that it covers. */
       const withhold = (each: Target): boolean => {
         const covers = coveredBy(database, each);
-        if (!areOnlyFrom(database, covers, origin)) return false;
+        if (!areOnlyFrom(database, each.sha256 === null ? covers : [each.sha256], origin)) return false;
         const entry =
           keptByOther(database, each, key) ??
           withholdForPeer(database, { target: each, ...word }, store.instant(), before);

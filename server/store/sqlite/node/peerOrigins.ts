@@ -78,6 +78,11 @@ export const isStudyFrom = hasRow<[values: { id: string; origin: number }]>(
 export const insertPeerWord = change<[values: { withholding: number; origin: number }]>(
   'INSERT INTO peer_words (withholding, origin) VALUES ($withholding, $origin) ON CONFLICT DO NOTHING',
 );
+/** Takes out of such a withholding what did not come from the peer alone: its word hides nothing else. */
+export const coverOnlyTheirs = change<[values: { withholding: number; origin: number }]>(
+  `DELETE FROM withheld_objects WHERE withholding = $withholding AND NOT EXISTS (SELECT 1 FROM peer_objects p
+   WHERE p.sha256 = withheld_objects.sha256 AND p.origin = $origin)`,
+);
 /** Makes a withholding the owner's own. */
 export const deletePeerWord = change<[withholding: number]>('DELETE FROM peer_words WHERE withholding = ?');
 export const isPeerWord = hasRow<[withholding: number]>('SELECT 1 FROM peer_words WHERE withholding = ?');
