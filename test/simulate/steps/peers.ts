@@ -388,8 +388,10 @@ export const peerSteps = {
 /** What was hidden at every mirror is not at the peer, whose owner reads everything there. */
 async function requireNothingHidden({ model, check }: World, peer: Client, dice: Dice): Promise<void> {
   const own = new Set(model.peerPacks.flatMap(({ files }) => files.map(({ content }) => digestOf(content))));
+  // What came from the peer alone, it may have, also if it was released here.
   const hidden = [...model.bytes.values()].filter(
-    ({ sha256, state }) => state !== 'gone' && !model.givenAway.has(sha256) && !own.has(sha256),
+    ({ sha256, state, isTheirs }) =>
+      state !== 'gone' && !isTheirs && !model.givenAway.has(sha256) && !own.has(sha256),
   );
   for (const { sha256, kind } of dice.some(hidden, 10)) {
     const read = await peer.asOwner('GET', `${kind === 'blob' ? '/api/blobs' : '/archive'}/${sha256}`);
