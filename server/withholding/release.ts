@@ -1,7 +1,7 @@
 import type { NewRelease, Release, ReleasedReason, ReleasePreview } from '../../shared/node/withheld.ts';
 import { Problem } from '../../shared/problems.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
-import { isJoined, partsOfJoined } from '../store/sqlite/archive/sets.ts';
+import { isJoined, partsTiedTo } from '../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { onSnapshot } from '../store/sqlite/engine/queries.ts';
 import { blobBytes, usesOfObject } from '../store/sqlite/node/blobs.ts';
@@ -25,7 +25,7 @@ export async function release(
       releaseNow(database, { sha256: each, reason, note: note ?? null }, store.instant());
     const existing = releaseOf(database, sha256);
     const made = existing ?? give(sha256);
-    const parts = partsOfJoined(database, sha256).filter((part) => !isReleased(database, part));
+    const parts = partsTiedTo(database, sha256).filter((part) => !isReleased(database, part));
     for (const part of parts) give(part);
     return { release: made, isNew: existing === undefined, digests: [sha256, ...parts] };
   });

@@ -18,6 +18,11 @@ afterEach(async () => {
 });
 
 const MARKER = 'quibblesome';
+/** A picture of one pixel. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const withheldAt = async (node: TestNode) =>
   ((await (await node.fetch('/api/withheld')).json()) as { items: Withholding[] }).items;
 const proposals = async (node: TestNode, { id }: Peer) =>
@@ -198,6 +203,43 @@ test.each(['document', 'part'])(
     await expectVerified(node);
   },
 );
+
+test.each(['before', 'after'])(
+  'a page of a peer does not hide a file of this archive with what the owner withholds %s it comes',
+  async (when) => {
+    const web = await ScriptedWeb.open();
+    web.script('/p', page('<html><body><img src="/x.png"><p>The public report.</p></body></html>', HTML));
+    web.script('/x.png', page(PNG, { headers: { 'content-type': 'image/png' } }));
+    const origin = await openCollectingNode();
+    await origin.watch(web.url('/p'), { capture: 'page' });
+    await origin.check();
+    const [drawn] = await pagesAt(origin.node);
+    const text = await (await origin.node.fetch(`/archive/pages/${drawn?.id}/text`)).text();
+    const { node } = await openCollectingNode();
+    await uploadNewPack(node, {}, { 'report.txt': text, 'x.png': PNG });
+    const peer = await addPeer(node, origin.node.url);
+    if (when === 'before') await withhold(node, { sha256: sha256Of(PNG) });
+    await mirror(node, peer, { sources: true });
+    if (when === 'after') await withhold(node, { sha256: sha256Of(PNG) });
+    const statuses = [PNG, text].map(sha256Of).concat(drawn?.picture ?? '');
+    for (const [place, expected] of [451, 200, 451].entries())
+      expect((await node.fetch(`/api/blobs/${statuses[place]}`)).status).toBe(expected);
+  },
+);
+
+test('data of a page of this archive is withheld with it, also if a peer watches an address with the same bytes', async () => {
+  const { origin: node, id } = await drawnByPeer();
+  const own = await ScriptedWeb.open();
+  own.script('/mine', page(MARKER));
+  const other = await openCollectingNode();
+  await other.watch(own.url('/mine'));
+  await other.check();
+  await mirror(node.node, await addPeer(node.node, other.node.url), { sources: true });
+  const [drawn] = await pagesAt(node.node);
+  expect(drawn?.source).toBe(id);
+  await withhold(node.node, { page: drawn?.id });
+  expect(await seen(node.node, MARKER)).toEqual([]);
+});
 
 test('a source that is new here is not named by the peer while its bytes are withheld', async () => {
   const web = await ScriptedWeb.open();

@@ -13,10 +13,11 @@ import { studyById, treeNodeAt } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import {
+  alsoFrom,
   cameFromElsewhere,
-  forgetOrigin,
   fromPeer,
   onlyFromOthers,
+  VISITORS,
   withheldByOthers,
 } from '../../store/sqlite/node/peerOrigins.ts';
 import { isAbsent } from '../../store/sqlite/node/peers.ts';
@@ -113,16 +114,17 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     await repairHeld(repairStore, blobs);
     await storeAll(blobs);
     const set = await setOfManifest(repairStore, checked.record, pack);
+    const origin = originOfSender(pack);
     const onRecorded = (database: WriteDatabase, seq: number) => {
       pack.onRecorded?.(database, seq);
-      if (set) recordSet(database, { ledger_entry: seq, record: checked.record }, set);
+      if (set) recordSet(database, { ledger_entry: seq, record: checked.record }, set, origin ?? 'owner');
     };
     const text = await store.write((database) => {
       const record = () =>
         recordPack(database, checked, store.instant(), namedOnly(database, pack), onRecorded);
       requireNoneReleased(database, joined);
-      const recorded = fromPeer(database, pack.from, record);
-      joinFiles(database, joined);
+      const recorded = fromPeer(database, origin, record);
+      joinFiles(database, joined, 'owner');
       return recorded;
     });
     return text === undefined ? existing() : { id, created: true, text };
@@ -151,7 +153,12 @@ function joinedWith({ record: { files } }: CheckedRecord, pieceOf: string | unde
   return [[pieceOf, piece.sha256]];
 }
 
-type Sent = Pick<NewPack, 'from' | 'staged'>;
+type Sent = Pick<NewPack, 'from' | 'staged' | 'setLimits'>;
+
+/** The number of the peer or of the visitors who send a pack; undefined for the owner. */
+function originOfSender({ from, setLimits }: Sent): number | undefined {
+  return from ?? (setLimits?.reader.owner === false ? VISITORS : undefined);
+}
 
 /** The digests whose bytes were sent. Whoever names another digest need not have its bytes. */
 function sentBytes({ staged }: Sent): ReadonlySet<string> {
@@ -171,13 +178,14 @@ function namedOnly(database: ReadDatabase, pack: Sent): (sha256: string) => bool
  */
 async function recordSentAgain(store: Store, pack: Sent, joined: readonly JoinedPart[]): Promise<void> {
   const sent = pack.from === undefined ? [...sentBytes(pack)] : [];
-  const all = { digests: JSON.stringify(sent), origin: null };
+  const origin = originOfSender(pack);
+  const all = { digests: JSON.stringify(sent), origin: origin ?? null };
   const isOfPeer = onlyFromOthers(store.read, all).length + withheldByOthers(store.read, all).length > 0;
   if (!isOfPeer && joined.length === 0) return;
   await store.write((database) => {
-    joinFiles(database, joined);
+    joinFiles(database, joined, 'owner');
     for (const sha256 of isOfPeer ? sent : []) {
-      forgetOrigin(database, sha256);
+      alsoFrom(database, sha256, origin);
       cameFromElsewhere(database, { sha256 });
     }
   });

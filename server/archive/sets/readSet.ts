@@ -14,12 +14,13 @@ import {
   insertSet,
   type JoinedPart,
   manifestsNotRead,
+  type SaidBy,
   type SetContents,
   setOf,
 } from '../../store/sqlite/archive/sets.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
-import { numberOfOrigin } from '../../store/sqlite/node/peerOrigins.ts';
+import { numberOfOrigin, originOf } from '../../store/sqlite/node/peerOrigins.ts';
 import { provenanceOf } from '../../store/sqlite/node/peers.ts';
 import type { Store } from '../../store/store.ts';
 import {
@@ -213,7 +214,11 @@ async function recordSetIfComplete(store: DamageContext, pack: PackRow, index: S
   const { count, bytes, packs } = index;
   const set = { count, bytes, packs, joined: await believedOf(store, ledger_entry, index) };
   await write((database) => {
-    if (!setOf(database, ledger_entry)) recordSet(database, { ledger_entry, record }, set);
+    if (setOf(database, ledger_entry)) return;
+    // A restored archive does not say which visitor sent a list. It has the ties of the lists that were known before.
+    const provenance = provenanceOf(database, ledger_entry) as PackProvenance | undefined;
+    const by = provenance ? originOf(database, provenance.peer.key) : 'unknown';
+    recordSet(database, { ledger_entry, record }, set, by);
   });
 }
 
@@ -237,8 +242,9 @@ export function recordSet(
   database: WriteDatabase,
   { ledger_entry, record }: { ledger_entry: number; record: PackRecord },
   set: SetContents,
+  by: SaidBy,
 ): void {
-  for (const pack of insertSet(database, { ledger_entry, id: setIdOf(record) }, set))
+  for (const pack of insertSet(database, { ledger_entry, id: setIdOf(record) }, set, by))
     removeFromSubjects(database, pack);
 }
 

@@ -22,6 +22,7 @@ import { isProvenObservation, provesRewrite, whyNotSeenBy } from '../../ledger/p
 import { isProvenBy } from '../../ledger/prove.ts';
 import { findCosignature, parseCosignerKey } from '../../ledger/witness/cosignature.ts';
 import { parseCheckpointRequest } from '../../ledger/witness/witnessing.ts';
+import { insertJoinedFile } from '../../store/sqlite/archive/sets.ts';
 import { insertTimestamp } from '../../store/sqlite/node/ledger.ts';
 import {
   insertRelease,
@@ -212,12 +213,23 @@ const objectAbsent = kind({
 });
 
 /**
- * No entry of this ledger covers it: of which parts a file consists, which are withheld together. The list of the set may not
- * be here, and a set that was never published has none.
+ * No entry of this ledger covers it: of which parts a file consists, which are withheld together unless `ties` says otherwise.
+ * The list of the set may not be here, and a set that was never published has none.
  */
 const joinedFile = kind({
-  schema: line('joined_file', { sha256: digestSchema, part: digestSchema }),
-  rows: { from: 'joined_files', order: 'sha256, part' },
+  schema: line('joined_file', {
+    sha256: digestSchema,
+    part: digestSchema,
+    ties: z.enum(['claimed', 'part', 'none']).optional(),
+  }),
+  rows: {
+    from: 'joined_files',
+    order: 'sha256, part',
+    // A patch leaves out what is null.
+    line: `json_patch(json_object('kind', 'joined_file', 'sha256', sha256, 'part', part),
+      json_object('ties', nullif(ties, 'both')))`,
+  },
+  restore: (database, { sha256, part, ties = 'both' }) => insertJoinedFile(database, { sha256, part, ties }),
   order: ({ sha256, part }) => `${sha256} ${part}`,
 });
 

@@ -16,8 +16,8 @@ import { countPackDeposits, packDepositAt } from '../../store/sqlite/archive/dep
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import {
+  alsoFrom,
   cameFromPeer,
-  forgetOrigin,
   onlyFromOthers,
   withheldByOthers,
 } from '../../store/sqlite/node/peerOrigins.ts';
@@ -163,7 +163,7 @@ export class PackMirror {
     try {
       for (const blob of blobs) await storeWithRepair(store, blob);
       await store.write((database) => {
-        for (const sha256 of ofOthers) forgetOrigin(database, sha256);
+        for (const sha256 of ofOthers) alsoFrom(database, sha256, origin);
         for (const { sha256 } of blobs) cameFromPeer(database, { sha256, peer: this.#mirroring.peer.id });
         for (const [sha256, why] of files.absent)
           noteAbsent(database, this.#mirroring, { sha256, why }, store.instant());

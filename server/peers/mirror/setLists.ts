@@ -102,7 +102,7 @@ export class SetLists {
           throw new RefusedRecordError('missing_reference');
         if (isVerified || isKnown(database, sha256)) joined.push([sha256, part]);
       }
-    joinFiles(database, joined);
+    joinFiles(database, joined, this.#mirroring.origin);
   }
 
   /** Whether the list needs no check of a file: this archive does not have it, knows its parts, or has all of it from the peer alone. */

@@ -7,7 +7,7 @@ import { LyingPeer } from '../../support/network/lyingPeer.ts';
 import { type Client, codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
-import { digestOf } from '../model.ts';
+import { digestOf, type Held, type Model } from '../model.ts';
 import { PACK_BYTES, type World } from '../world.ts';
 import { noteWithholdings } from './collection.ts';
 import { formOf, type NewFile, newFiles, newRecord, notePack } from './packs.ts';
@@ -167,6 +167,21 @@ async function notePeerSet(world: World, peer: Client, set: Pack, files: readonl
   }
 }
 
+/** What visitors may read here that did not come from the peer, and that no set has in parts. */
+function oursAlone(model: Model): Held[] {
+  const joined = new Set([...model.joined.flat(), ...model.sets.flatMap(({ parts }) => [...parts].flat(2))]);
+  return model
+    .visible()
+    .filter(
+      ({ kind, isTheirs, sha256, content }) =>
+        kind === 'blob' &&
+        !isTheirs &&
+        content.length > 0 &&
+        content.length < PACK_BYTES &&
+        !joined.has(sha256),
+    );
+}
+
 /** Returns a file that is published in parts. */
 function newLargeFile(dice: Dice): Required<NewFile> {
   const { bytes, marker } = newText(dice);
@@ -252,6 +267,47 @@ export const peerSteps = {
       for (const [, part] of model.joined.filter(([whole]) => whole === sha256))
         require(await node.asVisitor(`/api/blobs/${part}`), isReleased ? 404 : 451);
       return `${set}: ${isReleased ? 'released' : 'withheld'}`;
+    },
+  },
+  /** The peer publishes a set with a file that consists of two files of this archive. It does not tie them. */
+  peerJoinsOurs: {
+    weight: 2,
+    can: ({ model }) => oursAlone(model).length > 1,
+    run: async (world, dice) => {
+      const { node, model, require, check } = world;
+      const peer = await world.withPeer();
+      const ours = dice.some(oursAlone(model), 2);
+      const content = Buffer.concat(ours.map((held) => held.content));
+      const send = async (name: string, bytes: Buffer, markers: readonly string[]): Promise<Pack> => {
+        const files = [{ path: name, content: bytes, markers }];
+        const answer = await peer.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
+        require(answer, 201);
+        const { id, title } = jsonOf<Pack>(answer);
+        model.peerPacks.push({ id, title, files });
+        return jsonOf<Pack>(answer);
+      };
+      const parts = [];
+      for (const { sha256, content: bytes, markers } of ours) {
+        const { id } = await send('piece', bytes, markers);
+        parts.push({ pack: id, path: 'piece', bytes: bytes.length, sha256 });
+      }
+      const file = { path: 'joined.bin', bytes: content.length, sha256: digestOf(content), parts };
+      const list = Buffer.from(JSON.stringify({ format: 'strongroom-set@1', files: [file] }));
+      model.peerLists.add(digestOf(list));
+      const { id } = await send('set.json', list, []);
+      await mirror(world, node, await peerOf(world, node, peer));
+      await noteMirrored(world);
+      const [hidden, other] = ours.map(({ sha256 }) => sha256);
+      const json = { sha256: hidden, reason: 'legal_order' };
+      require(await node.asOwner('POST', '/manage/withheld', { json }), 201);
+      const { status } = await node.asVisitor(`/api/blobs/${other}`);
+      check(
+        status === 200,
+        () => `${other} is withheld with ${hidden}, because of a set of the peer: ${status}`,
+      );
+      require(await node.asOwner('DELETE', '/manage/withheld', { json: { sha256: hidden } }), 200);
+      await settle(world);
+      return id;
     },
   },
   /** Who names a digest need not have the bytes, so the peer still decides over them. */

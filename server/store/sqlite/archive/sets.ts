@@ -9,7 +9,7 @@ import {
   selectValues,
 } from '../engine/queries.ts';
 import { coverJoined } from '../node/covered.ts';
-import { joinedFromElsewhere } from '../node/peerOrigins.ts';
+import { isAlsoElsewhereSql, joinedFromElsewhere } from '../node/peerOrigins.ts';
 
 /** The size of a set. `ledger_entry` is that of its manifest pack. */
 interface SetRow {
@@ -30,16 +30,18 @@ const insertParts = change<[manifest: number, packs: readonly string[]]>(
  * another archive to those that were mirrored from there with the manifest. `checkNewSet` refuses it to visitors.
  *
  * @param manifest the ledger entry of the manifest, and the id of the set as parts state it
+ * @param by who sent the manifest
  * @returns the ledger entries of the packs that became parts
  */
 export function insertSet(
   database: WriteDatabase,
   { ledger_entry, id }: { ledger_entry: number; id: string },
   { count: files, bytes, packs, joined }: SetContents,
+  by: SaidBy,
 ): number[] {
   insertRow(database, { ledger_entry, files, packs: packs.length, bytes });
   insertParts(database, ledger_entry, packs);
-  joinFiles(database, joined);
+  joinFiles(database, joined, by);
   return takeIntoSet(database, { id, manifest: ledger_entry });
 }
 
@@ -55,21 +57,57 @@ export interface SetContents {
 /** The digest of a file, and that of one of its parts. */
 export type JoinedPart = readonly [file: string, part: string];
 
-/** Records of which parts files consist. They are withheld together from then on. */
-export function joinFiles(database: WriteDatabase, joined: readonly JoinedPart[]): void {
+/**
+ * Who says of which parts a file consists: the owner; a peer or the visitors, by the number of their origin; or nobody knows it
+ * any more, because the list came with a restored archive.
+ */
+export type SaidBy = 'owner' | 'unknown' | number;
+
+/**
+ * Records of which parts files consist. They are withheld together from then on. What somebody else says ties nothing that
+ * this archive has otherwise: such a part is not withheld with the file, and such a file is not withheld with its parts. A
+ * file can be made to have any two files of the owner as its parts, also one that nobody may read: who knows the size and
+ * the digest of its bytes can compute the digest of what begins with them.
+ */
+export function joinFiles(database: WriteDatabase, joined: readonly JoinedPart[], by: SaidBy): void {
   if (joined.length === 0) return;
   const pairs = JSON.stringify(joined);
-  insertJoined(database, pairs);
+  if (by === 'owner') insertOwners(database, { pairs });
+  else if (by === 'unknown') insertUnknown(database, { pairs });
+  else insertClaimed(database, { pairs, origin: by });
   coverJoined(database, pairs);
   joinedFromElsewhere(database, { digests: JSON.stringify(joined.flat()) });
 }
-const insertJoined = change<[pairs: string]>(
-  'INSERT OR IGNORE INTO joined_files SELECT value ->> 0, value ->> 1 FROM json_each(?)',
+
+const insertTies = (ties: string, onConflict: string) =>
+  change<[values: { pairs: string; origin?: number }]>(
+    `INSERT INTO joined_files (sha256, part, ties)
+     SELECT j.value ->> 0, j.value ->> 1, ${ties} FROM json_each($pairs) j WHERE true
+     ON CONFLICT DO ${onConflict}`,
+  );
+const insertOwners = insertTies("'both'", "UPDATE SET ties = 'both'");
+const insertUnknown = insertTies("'both'", 'NOTHING');
+/** This archive has a file also if it has it in parts. */
+const HAS_FILE = `(${isAlsoElsewhereSql('j.value ->> 0')} OR EXISTS (SELECT 1 FROM joined_files known
+  WHERE known.sha256 = j.value ->> 0 AND known.ties = 'both' AND ${isAlsoElsewhereSql('known.part')}))`;
+const insertClaimed = insertTies(
+  `CASE WHEN ${isAlsoElsewhereSql('j.value ->> 1')} THEN 'none' WHEN ${HAS_FILE} THEN 'part' ELSE 'claimed' END`,
+  'NOTHING',
+);
+
+/** Inserts what a dump says of a part of a file. */
+export const insertJoinedFile = inserts<{ sha256: string; part: string; ties: string }>(
+  'joined_files',
+  'sha256, part, ties',
 );
 
 /** Returns the digests of the parts in which a set has a file; none for a file that no set has in parts. */
 export const partsOfJoined = selectValues<string, [sha256: string]>(
   'SELECT part FROM joined_files WHERE sha256 = ? ORDER BY part',
+);
+/** Returns those of them that are withheld and released with the file. */
+export const partsTiedTo = selectValues<string, [sha256: string]>(
+  "SELECT part FROM joined_files WHERE sha256 = ? AND ties <> 'none' ORDER BY part",
 );
 export const isJoined = hasRow<[sha256: string]>('SELECT 1 FROM joined_files WHERE sha256 = ?');
 

@@ -11,6 +11,7 @@ import {
   selectValue,
   updates,
 } from '../engine/queries.ts';
+import { countsForSql } from '../node/ownRecords.ts';
 import { isReleasedSql } from '../node/withheld.ts';
 
 /** A profile with what only its key opens. */
@@ -204,7 +205,8 @@ export const openPartsOfPage = selectAll<{ sha256: string; is_output: number }, 
   SELECT part.digest AS sha256, max(part.is_output) AS is_output FROM (
     SELECT r.sha256 AS digest, r.status IS NULL AS is_output FROM retrievals r
     WHERE r.part_of = $page AND r.sha256 IS NOT NULL AND (r.status IS NULL OR NOT EXISTS (
-      SELECT 1 FROM retrievals other WHERE other.sha256 = r.sha256 AND other.source_key <> r.source_key))
+      SELECT 1 FROM retrievals other WHERE other.sha256 = r.sha256 AND other.source_key <> r.source_key
+        AND ${countsForSql('other', 'r')}))
     UNION ALL SELECT r.request -> 'body' ->> 'sha256', 0 FROM retrievals r WHERE r.part_of = $page
   ) AS part
   WHERE part.digest IS NOT NULL AND NOT ${isWithheldAlone('part.digest')} AND NOT ${isReleasedSql('part.digest')}

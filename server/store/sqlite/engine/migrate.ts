@@ -1,11 +1,12 @@
 import { VERSION } from '../../../../shared/version.ts';
 import { BASELINE, BASELINE_NUMBER } from '../schema/baseline.ts';
+import { TIES_OF_PARTS } from '../schema/tiesOfParts.ts';
 import type { Migration } from './migration.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { one, run } from './queries.ts';
 
 /** The baseline, and the migrations that lead from it to the schema of this version, in the order of their numbers. */
-export const MIGRATIONS: readonly Migration[] = [BASELINE];
+export const MIGRATIONS: readonly Migration[] = [BASELINE, TIES_OF_PARTS];
 
 /** The database has another schema than this program, which only reads it and cannot migrate it. */
 export class SchemaMismatchError extends Error {

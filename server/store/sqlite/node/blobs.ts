@@ -282,7 +282,7 @@ const USES = {
     "p.id, (SELECT r.record ->> 'title' FROM pack_records r WHERE r.ledger_entry = p.ledger_entry) AS title, f.path",
     // A set may have the file in parts, which are given up with it.
     `pack_files f JOIN packs p ON p.ledger_entry = f.pack
-      WHERE f.sha256 IN (SELECT $sha256 UNION SELECT part FROM joined_files WHERE sha256 = $sha256)`,
+      WHERE f.sha256 IN (SELECT $sha256 UNION SELECT part FROM joined_files WHERE sha256 = $sha256 AND ties <> 'none')`,
     'f.pack DESC, f.path',
   ],
   sources: [

@@ -3,6 +3,7 @@ import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import { change, hasRow, selectValues } from '../engine/queries.ts';
+import { countsForSql, isHadSql, isOwnSql } from './ownRecords.ts';
 import { piecesSql, wholesSql } from './pieces.ts';
 
 /*
@@ -34,11 +35,13 @@ function kindOf(row: Target): (typeof TARGETS)[number] {
 
 /**
  * The condition that a part of a page is withheld with the page: what it showed, which has no status, and what no other
- * source has. A font of another source is not. Of the other sources, only retrievals up to `$known` count.
+ * source has. A font of another source is not. Of the other sources, only retrievals up to `$known` count, and those of peers
+ * only for their own pages.
  */
 const isOfPageSql = (part: string) => `
   ${part}.sha256 IS NOT NULL AND (${part}.status IS NULL OR NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = ${part}.sha256 AND other.source_key <> ${part}.source_key AND other.id <= $known))`;
+    WHERE other.sha256 = ${part}.sha256 AND other.source_key <> ${part}.source_key AND other.id <= $known
+    AND ${countsForSql('other', part)}))`;
 
 /** The digest of what a part of a page has sent. */
 const sentBy = (part: string) => `${part}.request -> 'body' ->> 'sha256'`;
@@ -46,7 +49,8 @@ const sentBy = (part: string) => `${part}.request -> 'body' ->> 'sha256'`;
 /** The condition that what a part of a page has sent is withheld with the page: that no other source brought the same. */
 const isSentByPageSql = (part: string) => `
   ${part}.request IS NOT NULL AND ${sentBy(part)} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known)`;
+    WHERE other.sha256 = ${sentBy(part)} AND other.source_key <> ${part}.source_key AND other.id <= $known
+      AND ${countsForSql('other', part)})`;
 
 /**
  * The condition that a withholding `w` was recorded for an object of a page that was drawn with a login, in the transaction
@@ -94,20 +98,25 @@ const allOfHandInsSql = (handIns: string) => `
   SELECT given.id, r.sha256 FROM ${handIns} given CROSS JOIN retrievals r ON r.id = given.retrieval UNION
   SELECT given.id, r.sha256 FROM ${handIns} given CROSS JOIN retrievals r ON r.part_of = given.id
   WHERE r.sha256 IS NOT NULL AND NOT EXISTS (SELECT 1 FROM retrievals other
-    WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')})`;
+    WHERE other.sha256 = r.sha256 AND other.id <= $known AND NOT ${isHandedInSql('other.observer')}
+      AND ${isOwnSql('other')})`;
 
 /** The condition that there are bytes of a digest. A set names the digest of a file that is only there in parts. */
 const isBlobSql = (digest: string) => `EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = ${digest})`;
 
+/** The condition that a file of `joined_files j` is withheld with its part. */
+const IS_WITH_PARTS = "j.ties IN ('both', 'claimed')";
+
 /**
  * Adds files that a set has in parts: a file with its parts, and the parts with it. Without it, the same bytes would be shown in
- * the other way. Two sets can have one file in other parts, so a file counts also if it is only there in parts.
+ * the other way. Two sets can have one file in other parts, so a file counts also if it is only there in parts. `joinFiles` says
+ * what is tied to what.
  */
 const joinedSql = (digests: string) => `
   WITH RECURSIVE joined (sha256) AS (
     ${digests}
-    UNION SELECT j.part FROM joined JOIN joined_files j ON j.sha256 = joined.sha256
-    UNION SELECT j.sha256 FROM joined JOIN joined_files j ON j.part = joined.sha256
+    UNION SELECT j.part FROM joined JOIN joined_files j ON j.sha256 = joined.sha256 AND j.ties <> 'none'
+    UNION SELECT j.sha256 FROM joined JOIN joined_files j ON j.part = joined.sha256 AND ${IS_WITH_PARTS}
   )
   SELECT sha256 FROM joined`;
 
@@ -124,12 +133,15 @@ const joinedSql = (digests: string) => `
  * Each join goes in the order in which it is written, from what is named to what belongs to it. Otherwise SQLite may read
  * all retrievals for each withholding.
  *
+ * What pages of peers add counts only if this archive does not have it of its own. So there are two queries: what is covered
+ * without such pages, and what is covered with them and is not had.
+ *
  * `$entry`: pages and hand-ins that were recorded before this entry count. `$known`: retrievals up to this one count as
  * those of others. They are the ones that earlier entries cover, so that the order within a transaction does not matter.
  */
-const coveredSql = (kind: (typeof TARGETS)[number]) => `
-  SELECT sha256 FROM (${joinedSql(`SELECT sha256 FROM (${belongingSql(kind)})`)}) AS joined
-  WHERE ${isBlobSql('joined.sha256')}`;
+const coveredSql = (kind: (typeof TARGETS)[number], { withPeers }: { withPeers: boolean }) => `
+  SELECT sha256 FROM (${joinedSql(`SELECT sha256 FROM (${belongingSql(kind, withPeers)})`)}) AS joined
+  WHERE ${isBlobSql('joined.sha256')} ${withPeers ? `AND NOT ${isHadSql('joined.sha256')}` : ''}`;
 
 /**
  * The condition that more than the page itself belongs to a target. A page that was drawn with a login is withheld for itself,
@@ -139,7 +151,9 @@ const coveredSql = (kind: (typeof TARGETS)[number]) => `
 const isOfMoreSql = (kind: (typeof TARGETS)[number]) => (kind === 'page' ? isNotForLogin : 'true');
 const isOwnPageSql = (kind: (typeof TARGETS)[number]) => (kind === 'page' ? 'p.id = $page' : 'false');
 
-const belongingSql = (kind: (typeof TARGETS)[number]) => `
+const belongingSql = (kind: (typeof TARGETS)[number], withPeers: boolean) => {
+  const counts = withPeers ? 'true' : 'p.observer IS NULL';
+  return `
   WITH RECURSIVE named AS (${joinedSql(NAMED[kind](`$${kind}`))}),
     origins (sha256) AS (
       SELECT sha256 FROM named UNION
@@ -148,23 +162,23 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
     ),
     pages (id, retrieval) AS (
       SELECT p.id, p.retrieval FROM origins CROSS JOIN retrievals r ON r.sha256 = origins.sha256
-      CROSS JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry
+      CROSS JOIN page_captures p ON p.retrieval = r.id WHERE p.ledger_entry < $entry AND ${counts}
       UNION
       SELECT p.id, p.retrieval FROM origins CROSS JOIN retrievals r ON r.sha256 = origins.sha256
-      CROSS JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry
+      CROSS JOIN page_captures p ON p.id = r.part_of WHERE r.status IS NULL AND p.ledger_entry < $entry AND ${counts}
         AND (${isOwnPageSql(kind)} OR ${isOfMoreSql(kind)})
       UNION
       SELECT p.id, p.retrieval FROM pages CROSS JOIN retrievals drawn ON drawn.id = pages.retrieval
       CROSS JOIN retrievals r ON r.sha256 = drawn.sha256 CROSS JOIN page_captures p ON p.retrieval = r.id
-      WHERE p.ledger_entry < $entry AND ${isOfMoreSql(kind)}
+      WHERE p.ledger_entry < $entry AND ${counts} AND ${isOfMoreSql(kind)}
     ),
     pieces (page, sha256) AS (
       SELECT piece.page, piece.sha256 FROM (${piecesSql('named')}) AS piece CROSS JOIN page_captures p ON p.id = piece.page
-      WHERE p.ledger_entry < $entry AND ${isNotForLogin}
+      WHERE p.ledger_entry < $entry AND ${counts} AND ${isNotForLogin}
     ),
     showing (id) AS (
       SELECT p.id FROM named CROSS JOIN retrievals r ON r.sha256 = named.sha256 CROSS JOIN page_captures p ON p.id = r.part_of
-      WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${showsSql('named.sha256')}
+      WHERE r.status IS NOT NULL AND p.ledger_entry < $entry AND ${counts} AND ${showsSql('named.sha256')}
         AND ${isNotForLogin}
       UNION SELECT page FROM pieces
     ),
@@ -199,12 +213,16 @@ const belongingSql = (kind: (typeof TARGETS)[number]) => `
   SELECT sha256 FROM (${wholeOfHandInsSql('containing')})
   UNION
   SELECT sha256 FROM (${allOfHandInsSql('handed_in')})`;
+};
+
+const WITHOUT_AND_WITH_PEERS = [{ withPeers: false }, { withPeers: true }];
 
 /** Covers the digests of a target. */
 export function cover(database: WriteDatabase, row: Target & { ledger_entry: number }): void {
   const { ledger_entry: entry } = row;
   const kind = kindOf(row);
-  coverTarget[kind](database, { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] });
+  const values = { entry, known: lastCoveredBy(database, entry), [kind]: row[kind] };
+  for (const coverTarget of coverTargets[kind]) coverTarget(database, values);
 }
 
 /**
@@ -226,10 +244,12 @@ export const isAnyWithheldForItself = hasRow<[digests: readonly string[]]>(
 );
 
 const coverOf = (kind: keyof Target) =>
-  change<[values: object]>(`
+  WITHOUT_AND_WITH_PEERS.map((withPeers) =>
+    change<[values: object]>(`
     INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
-    SELECT sha256, $entry FROM (${coveredSql(kind)})`);
-const coverTarget = {
+    SELECT sha256, $entry FROM (${coveredSql(kind, withPeers)})`),
+  );
+const coverTargets = {
   sha256: coverOf('sha256'),
   retrieval: coverOf('retrieval'),
   pack: coverOf('pack'),
@@ -239,7 +259,8 @@ const coverTarget = {
 /**
  * Covers a page that was recorded with this entry, if it was drawn from an object that is withheld. If one of its parts is
  * withheld for itself, what the page showed is covered, and also if it loaded such an object in pieces. Parts that are only
- * withheld with another page do not count: the pictures of a site would hide all its later pages.
+ * withheld with another page do not count: the pictures of a site would hide all its later pages. Of a page of a peer, what
+ * this archive has of its own is not covered.
  */
 export function coverPage(database: WriteDatabase, entry: number): void {
   coverDrawn(database, { entry, known: lastCoveredBy(database, entry) });
@@ -275,7 +296,8 @@ const coverDrawn = change<[values: { entry: number; known: number }]>(`
     CROSS JOIN withholdings w ON ${isForItselfSql}
     CROSS JOIN retrievals own ON own.part_of = ${DRAWN} AND own.sha256 IS NOT NULL
       AND (own.status IS NULL OR (own.status = 206 AND own.url = loaded.url))
-  )`);
+  ) AS drawn
+  WHERE (SELECT observer FROM page_captures WHERE ledger_entry = $entry) IS NULL OR NOT ${isHadSql('drawn.sha256')}`);
 
 /**
  * Covers what was handed in with this entry, if its file or its document is withheld. If one of its parts is withheld for
@@ -314,10 +336,10 @@ const coverConnected = change<[{ pairs: string }]>(`
   WITH RECURSIVE pairs (sha256) AS (SELECT DISTINCT value ->> 0 FROM json_each($pairs)),
     covered (sha256, withholding) AS (
       SELECT p.sha256, o.withholding FROM pairs p CROSS JOIN joined_files j ON j.sha256 = p.sha256
-      CROSS JOIN withheld_objects o ON o.sha256 IN (j.sha256, j.part)
+      CROSS JOIN withheld_objects o ON o.sha256 IN (j.sha256, iif(${IS_WITH_PARTS}, j.part, j.sha256))
       UNION SELECT p.sha256, t.withholding FROM pairs p CROSS JOIN withheld_targets t ON t.target = p.sha256
-      UNION SELECT j.part, c.withholding FROM covered c CROSS JOIN joined_files j ON j.sha256 = c.sha256
-      UNION SELECT j.sha256, c.withholding FROM covered c CROSS JOIN joined_files j ON j.part = c.sha256
+      UNION SELECT j.part, c.withholding FROM covered c CROSS JOIN joined_files j ON j.sha256 = c.sha256 AND j.ties <> 'none'
+      UNION SELECT j.sha256, c.withholding FROM covered c CROSS JOIN joined_files j ON j.part = c.sha256 AND ${IS_WITH_PARTS}
     )
   INSERT OR IGNORE INTO withheld_objects (sha256, withholding)
   SELECT sha256, withholding FROM covered WHERE ${isBlobSql('covered.sha256')}`);
@@ -328,19 +350,27 @@ const coverConnected = change<[{ pairs: string }]>(`
  */
 export function mayBeCoveredBy(database: ReadDatabase, row: Target): string[] {
   const kind = kindOf(row);
-  return covered[kind](database, { entry: Number.MAX_SAFE_INTEGER, known: 0, [kind]: row[kind] });
+  return coveredWith(database, kind, { entry: Number.MAX_SAFE_INTEGER, known: -1, [kind]: row[kind] });
 }
 
 /** Returns the digests that a withholding of a target would cover if it were recorded now. */
 export function coveredBy(database: ReadDatabase, row: Target): string[] {
   const now = Number.MAX_SAFE_INTEGER;
   const kind = kindOf(row);
-  return covered[kind](database, { entry: now, known: now, [kind]: row[kind] });
+  return coveredWith(database, kind, { entry: now, known: now, [kind]: row[kind] });
 }
 
+function coveredWith(database: ReadDatabase, kind: keyof Target, values: object): string[] {
+  return [...new Set(covered[kind].flatMap((select) => select(database, values)))];
+}
+
+const coveredOf = (kind: keyof Target) =>
+  WITHOUT_AND_WITH_PEERS.map((withPeers) =>
+    selectValues<string, [values: object]>(coveredSql(kind, withPeers)),
+  );
 const covered = {
-  sha256: selectValues<string, [values: object]>(coveredSql('sha256')),
-  retrieval: selectValues<string, [values: object]>(coveredSql('retrieval')),
-  pack: selectValues<string, [values: object]>(coveredSql('pack')),
-  page: selectValues<string, [values: object]>(coveredSql('page')),
+  sha256: coveredOf('sha256'),
+  retrieval: coveredOf('retrieval'),
+  pack: coveredOf('pack'),
+  page: coveredOf('page'),
 };

@@ -7,6 +7,9 @@ import { change, hasRow, selectAll, selectOne, selectValue, selectValues } from 
  * triggers of `schema/peers.ts` keep both right whatever inserts a record.
  */
 
+/** The number that stands for visitors of this node, and for several others together. No peer has it. */
+export const VISITORS = 0;
+
 const insertOrigin = change<[key: string]>(
   'INSERT INTO peer_origins (key) VALUES (?) ON CONFLICT DO NOTHING',
 );
@@ -30,8 +33,8 @@ export const renewOrigin = change<[keys: { before: string; after: string }]>(
 const setMirroring = change<[origin: number | null]>('UPDATE mirroring SET origin = ?');
 
 /**
- * Runs a change that records what a peer gave. An object that nothing here names yet comes from that peer. Without a peer, it
- * records what somebody else sent.
+ * Runs a change that records what a peer gave, or a visitor sent (`VISITORS`). An object that nothing here names yet comes from
+ * that peer or from visitors. Without an origin, it records what the owner sent or this node got itself.
  */
 export function fromPeer<Result>(
   database: WriteDatabase,
@@ -59,13 +62,28 @@ export function areOnlyFrom(database: ReadDatabase, sha256: readonly string[], o
 export const isOnlyFrom = hasRow<[values: { sha256: string; origin: number }]>(
   'SELECT 1 FROM peer_objects WHERE sha256 = $sha256 AND origin = $origin',
 );
-/** Returns those of these digests that only records of some other peer name. */
+/**
+ * The condition that this archive has an object otherwise than from the sender `$origin` alone. After a restore, that is all it
+ * has.
+ *
+ * @param digest an SQL expression
+ */
+export const isAlsoElsewhereSql = (digest: string): string =>
+  `(EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = ${digest}) AND NOT EXISTS (SELECT 1 FROM peer_objects theirs
+    WHERE theirs.sha256 = ${digest} AND theirs.origin = $origin))`;
+
+/** Returns those of these digests that only records of some other peer name; for the owner, those of all others. */
 export const onlyFromOthers = selectValues<string, [values: { digests: string; origin: number | null }]>(
   `SELECT o.sha256 FROM json_each($digests) j CROSS JOIN peer_objects o ON o.sha256 = j.value
-   WHERE o.origin IS NOT $origin`,
+   WHERE o.origin IS NOT $origin AND (o.origin <> ${VISITORS} OR $origin IS NULL)`,
 );
-/** Records that an object is not only from one peer. */
-export const forgetOrigin = change<[sha256: string]>('DELETE FROM peer_objects WHERE sha256 = ?');
+const forgetOrigin = change<[sha256: string]>('DELETE FROM peer_objects WHERE sha256 = ?');
+const setSeveral = change<[sha256: string]>(`UPDATE peer_objects SET origin = ${VISITORS} WHERE sha256 = ?`);
+/** Records that an object is not only from one peer, because somebody else sent it: the owner, or by an origin another one. */
+export function alsoFrom(database: WriteDatabase, sha256: string, origin: number | undefined): void {
+  if (origin === undefined) forgetOrigin(database, sha256);
+  else setSeveral(database, sha256);
+}
 
 export const insertPeerStudy = change<[values: { id: string; origin: number }]>(
   'INSERT INTO peer_studies (id, origin) VALUES ($id, $origin) ON CONFLICT DO NOTHING',
@@ -109,7 +127,7 @@ export const joinedFromElsewhere = change<[values: { digests: string }]>(
   `INSERT INTO objects_from_elsewhere SELECT DISTINCT o.sha256
    FROM json_each($digests) j CROSS JOIN withheld_objects o ON o.sha256 = j.value
    JOIN peer_words w ON w.withholding = o.withholding
-   WHERE EXISTS (SELECT 1 FROM joined_files f WHERE f.sha256 = j.value OR f.part = j.value)
+   WHERE EXISTS (SELECT 1 FROM joined_files f WHERE j.value IN (f.sha256, f.part) AND f.ties <> 'none')
      AND NOT EXISTS (SELECT 1 FROM peer_objects p WHERE p.sha256 = o.sha256 AND p.origin = w.origin)
    ON CONFLICT DO NOTHING`,
 );
