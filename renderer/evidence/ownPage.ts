@@ -69,7 +69,7 @@ export function checkOwnPage(page: Document, script: string, crypto: ProofCrypto
       name: 'Nothing else is in this page than the report.',
       state: 'unproven',
       detail:
-        'Something in it is not as Strongroom writes it, such as a text, a style or a second block of data. Somebody changed the file, or an extension of your browser changes pages. Rely on “strongroom verify” or the page Verify of a node, not on what is shown here.',
+        'Something in it is not as Strongroom writes it, such as a text, a style or a second block of data. Somebody changed the file, a browser saved it as a complete page instead of as it was, or an extension of your browser changes pages. Rely on “strongroom verify” or the page Verify of a node, not on what is shown here.',
     },
   ];
 }

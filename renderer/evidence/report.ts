@@ -12,7 +12,7 @@ import type {
   ProvenEntry,
 } from '../../shared/proof/evidence/evidence.ts';
 import { type SetFiles, sizeOf } from '../../shared/proof/evidence/evidenceFiles.ts';
-import { type SeenPassage, seePassage } from '../../shared/proof/evidence/seenPassage.ts';
+import { decodedText, type SeenPassage, seePassage } from '../../shared/proof/evidence/seenPassage.ts';
 import type { CheckedEvidence } from '../../shared/proof/evidence/verifyEvidence.ts';
 import { linesOf } from '../../shared/proof/ledger/fileList.ts';
 import { type ClaimState, decide, type Verdict } from '../../shared/proof/verdict.ts';
@@ -88,7 +88,9 @@ function passageSections({ finding, files, kind, recorded, sealed }: Evidence): 
         'p',
         { class: 'detail' },
         seen
-          ? 'Highlighted in the text, as it was read from the bytes below.'
+          ? seen.isExact
+            ? 'Highlighted in the text, as it was read from the bytes below.'
+            : 'Highlighted where the words are found in the bytes below if something is left aside, such as the end of a word or what browsers do not show. That the words are there so is only claimed: open the bytes, and look.'
           : 'As it was recorded. The bytes cannot be read as text here.',
       ),
       quote,
@@ -318,7 +320,7 @@ function fileOf({ name, sha256, bytes, media_type, content }: EvidenceFile, isSh
       element('img', { src: `data:image/png;base64,${content}`, alt: 'The picture of the page' }),
     );
   if (isShown && /^(text\/|application\/(json|xml|[\w.+-]*\+(json|xml)))/.test(media_type)) {
-    const text = new TextDecoder().decode(decoded);
+    const text = decodedText(decoded, media_type);
     const cut =
       text.length > PREVIEW_CHARACTERS ? `\n… ${text.length - PREVIEW_CHARACTERS} more characters` : '';
     article.append(element('pre', {}, text.slice(0, PREVIEW_CHARACTERS) + cut));

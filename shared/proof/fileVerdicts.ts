@@ -3,6 +3,7 @@ import { countOf } from '../values/counts.ts';
 import { inQuotes } from '../values/quotes.ts';
 import type { About } from './about.ts';
 import type { ProofCrypto } from './crypto/algorithms.ts';
+import { areWordsOnlyClaimed } from './evidence/checkFinding.ts';
 import { judge, requireThat } from './evidence/evidence.ts';
 import { sizeOf } from './evidence/evidenceFiles.ts';
 import type { KnownPage } from './evidence/evidencePage.ts';
@@ -35,7 +36,10 @@ export function provenEvidence(
   const claims = [...checked.claims, ...(also ?? [])];
   const holding = claims.filter(({ state }) => state === 'holds').length;
   const covered = set ? `; they cover the ${sizeOf(set)} of the set` : '';
-  const detail = `${countOf(holding, 'claim holds', 'claims hold')}${covered}`;
+  const words = areWordsOnlyClaimed(checked.claims)
+    ? '; that the quoted words are in the bytes is only claimed'
+    : '';
+  const detail = `${countOf(holding, 'claim holds', 'claims hold')}${covered}${words}`;
   return provenFile('evidence_file', claims, { detail, about });
 }
 

@@ -10,7 +10,7 @@ import { sha256Of } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
-import { example, versionsWithExamples } from './versions.ts';
+import { example, VERSIONS, versionsWithExamples } from './versions.ts';
 
 afterEach(closeTestNodes);
 
@@ -134,4 +134,12 @@ describe.each(await versionsWithExamples())('what version %s wrote', (version) =
     expect(isSigned(call)).toBe(true);
     expect(JSON.parse(call.body)).toMatchObject({ type: 'alert.event', data: { title: 'Fees has changed' } });
   });
+});
+
+test('a data folder of the first schema of 1.0 opens, and every byte is intact', async () => {
+  const dataFolder = await extracted(join(VERSIONS, 'data-folder-of-schema-100.zip'));
+  const node = await openTestNode({ dataFolder });
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
+  const audit = await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
+  expect(await audit.json()).toMatchObject(INTACT);
 });

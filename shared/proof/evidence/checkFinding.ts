@@ -100,8 +100,14 @@ function checkedOnce(
 const LOOSELY_SEEN =
   'They are there if white space, the marks of lists, raised digits or the ends of words and numbers are left aside, or in what browsers do not show, or not as one text. Open the bytes, and look.';
 
+/** The claim on the words of a quotation. */
+const WORDS_ARE_THERE = 'The quoted words are in the bytes.';
+/** Whether the words of a quotation are only claimed. */
+export const areWordsOnlyClaimed = (claims: readonly Pick<EvidenceClaim, 'name' | 'state'>[]): boolean =>
+  claims.some(({ name, state }) => name === WORDS_ARE_THERE && state === 'claimed');
+
 function checkPassage(record: string, files: Evidence['files'], crypto: ProofCrypto): EvidenceClaim {
-  const name = 'The quoted words are in the bytes.';
+  const name = WORDS_ARE_THERE;
   let unseen: string | undefined;
   const judged = judge('passage', name, 'They were found in the bytes here.', () => {
     const { passage } = recordIn(record) as { passage?: Passage | null };

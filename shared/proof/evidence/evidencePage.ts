@@ -124,7 +124,7 @@ export function checkEvidencePage(
       name,
       state: 'fails',
       detail:
-        'Altered page: the file has other things in it, and may show something else than what was verified.',
+        'Altered page: the file has other things in it, and may show something else than what was verified. A browser that saves a complete page changes it too: take the file itself.',
     };
   const digests = {
     script: hexOf(crypto.digest('sha256', utf8(parts.script))),

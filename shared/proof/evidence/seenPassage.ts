@@ -2,7 +2,7 @@ import type { Passage } from '../../findings/finding.ts';
 import { type NormalText, normalTextOf } from '../../findings/normalText.ts';
 import { charsetInHtml } from '../../values/htmlCharset.ts';
 import { ITEM, looseTexts, shownText } from './shownText.ts';
-import { isInside, type Place } from './wholeWords.ts';
+import { isWordEnd, type Place } from './wholeWords.ts';
 
 /*
  * Whether the words of a quotation are in the bytes of an object, read without the node's own extractor. The two do not make
@@ -35,12 +35,16 @@ export function seePassage(
   const kind = kindOf(bytes, mediaType);
   if (kind === 'other' || bytes.length > MAX_SEEN_BYTES || passage.exact.length > MAX_WORDS)
     return 'unreadable';
-  const source = decode(bytes, mediaType);
+  const source = decodedText(bytes, mediaType);
   let loose: SeenPassage | undefined;
-  const hasCommas = kind === 'table' || /json/i.test(mediaType);
-  for (const { words, isLoose = false, ...reading } of readings(source, kind, passage.exact)) {
+  const isPlain = isShownAsItIs(mediaType);
+  for (const { words, isLoose = kind === 'text' && !isPlain, ...reading } of readings(
+    source,
+    kind,
+    passage.exact,
+  )) {
     const { text } = reading;
-    const seen = find({ ...reading, hasCommas }, { ...passage, exact: words });
+    const seen = find(reading, { ...passage, exact: words });
     if (seen?.isExact && !isLoose) return { text, ...seen };
     if (seen) loose ??= { text, ...seen, isExact: false };
   }
@@ -53,8 +57,8 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 1_024));
   // A server may say that a PDF is text.
   if (beginning.startsWith('%PDF')) return 'other';
-  if (/html/i.test(mediaType)) return 'markup';
   if (/xml/i.test(mediaType)) return 'xml';
+  if (/html/i.test(mediaType)) return 'markup';
   if (/csv|(?:comma|tab)-separated/i.test(mediaType)) return 'table';
   if (/^text\/|json|yaml|javascript/i.test(mediaType)) return 'text';
   if (!/octet-stream|^$/i.test(mediaType) || beginning.includes('\0')) return 'other';
@@ -62,11 +66,22 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   return /^\s*<\?xml\b/i.test(beginning) ? 'xml' : 'text';
 }
 
+/** Whether a text is shown with its own characters. Programs, calendars and other formats have ways of their own to write words. */
+function isShownAsItIs(mediaType: string): boolean {
+  return /^\s*(?:text\/plain\b|application\/(?:[^;]+\+)?json\b|application\/octet-stream\b|$)/i.test(
+    mediaType,
+  );
+}
+
 /** A way in which a text and the quoted words are read. */
 interface Reading {
   text: string;
   /** Where raised or lowered text begins or ends. */
   shifts?: ReadonlySet<number>;
+  /** The length of the text that is known to be shown so. */
+  known?: number;
+  /** The white space that divides words and numbers for certain. */
+  breaks?: RegExp;
   words: string;
   isLoose?: boolean;
 }
@@ -76,7 +91,8 @@ function* readings(source: string, kind: Kind, words: string): Generator<Reading
   if (kind === 'markup' || kind === 'xml') {
     // The node's text marks such items with the sign that is a minus before a number.
     const marked = words.replace(/^[^\S\n]*-\s+(?!\d)/gm, `\n${ITEM} `);
-    const shown = shownText(source, kind);
+    // What shows XML is not known.
+    const shown = { ...shownText(source, kind), breaks: BREAKS, isLoose: kind === 'xml' };
     yield { ...shown, words: marked };
     if (marked !== words) yield { ...shown, words };
     const unmarked = words.replace(/^[^\S\n]*(?:-|\d+\.|[a-z]{1,5}\.)\s+/gim, '');
@@ -85,14 +101,34 @@ function* readings(source: string, kind: Kind, words: string): Generator<Reading
       yield { text, words: unmarked, isLoose: true };
     }
   }
-  if (kind === 'table') for (const delimiter of ',;\t|') yield { text: cellsOf(source, delimiter), words };
-  yield { text: source, words, isLoose: kind === 'markup' || kind === 'xml' };
+  if (kind === 'table')
+    for (const delimiter of DELIMITERS)
+      yield {
+        text: cellsOf(source, delimiter),
+        words,
+        breaks: CELL_ENDS,
+        isLoose: delimiter !== delimiterOf(source),
+      };
+  yield kind === 'text' ? { text: source, words } : { text: source, words, isLoose: true };
   // The node may read a table in another way. The words of its cells are the same.
   if (kind === 'table') {
     const [text, cells] = [source, words].map((each) => each.replace(/[",;|\t]/g, ' ')) as [string, string];
     yield { text, words: cells, isLoose: true };
   }
 }
+
+const BREAKS = /\u2029/;
+const CELL_ENDS = /[\t\r\n]/;
+const DELIMITERS = ',;\t|';
+
+/** Returns what divides the cells of a table: a comma, unless its first line has something rarer outside of quotation marks. */
+function delimiterOf(csv: string): string {
+  const line = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(csv.slice(0, MAX_LINE))?.[0] ?? '';
+  const open = line.replace(/"(?:[^"]|"")*"/g, '');
+  return ['\t', ';', '|'].find((delimiter) => open.includes(delimiter)) ?? ',';
+}
+/** How much of the first line of a table is looked at. */
+const MAX_LINE = 10_000;
 
 /** Returns the text of CSV (RFC 4180) with a tab between cells, as the node's text has it. */
 function cellsOf(csv: string, delimiter: string): string {
@@ -165,7 +201,7 @@ function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
 
 /** Returns the range of words in a text; of several, one that is exact, and of these the one with the most of the context around it. */
 function find(
-  { text: source, shifts = new Set(), hasCommas }: Pick<Reading, 'text' | 'shifts'> & { hasCommas: boolean },
+  { text: source, shifts = new Set(), known = source.length, breaks }: Omit<Reading, 'words' | 'isLoose'>,
   { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
 ): { start: number; end: number; isExact: boolean } | undefined {
   const text = new Spaceless(source);
@@ -187,8 +223,9 @@ function find(
     const end = at + length;
     for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
       context += 1;
-    const isWhole = [at, end].every((each) => !isInside(text.placeAt(each, shifts), hasCommas));
-    const isExact = isWhole && hasSameSpaces(text, at, words);
+    const isWhole = [at, end].every((each) => isWordEnd(text.placeAt(each, shifts), breaks));
+    const isKnown = text.rangeOf(at, length).end <= known;
+    const isExact = isKnown && isWhole && hasSameSpaces(text, at, words);
     const isBetter = !best || (isExact === best.isExact ? context > best.context : isExact);
     if (isBetter) best = { at, context, isExact };
   }
@@ -196,7 +233,7 @@ function find(
 }
 
 /** Decodes text like a browser: the byte order mark, the charset of the media type, what the document declares, UTF-8. */
-function decode(bytes: Uint8Array, mediaType: string): string {
+export function decodedText(bytes: Uint8Array, mediaType: string): string {
   const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 4_096));
   const mark = beginning.startsWith('\u00ef\u00bb\u00bf')
     ? 'utf-8'

@@ -12,12 +12,24 @@ const INLINE = setOf(
   'a abbr acronym b big cite code data del dfn em font i ins kbd label mark nobr output s samp small span strike strong sub sup time tt u var wbr',
 );
 
+/** What browsers show apart from the text around it, where it stands. A footer or a caption of a table may stand elsewhere. */
+const BLOCKS = setOf(
+  'address article aside blockquote body center dd details dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html li main menu nav ol p pre search section summary table tbody td th thead tr ul',
+);
+/** What browsers never show. The text goes on behind it. */
+const NOTHING = setOf('base link meta script style template title');
+/** Ends a block. What stands on either side of it is no part of one word or number. */
+export const BLOCK_END = '\n\u2029';
+const SEPARATORS = /[\u2028\u2029]/g;
+/** Stands where something else is shown, or it is not known what. No words go on there. */
+const OTHER = '\ufffc';
+
 /** How markup is read. */
-export interface MarkupReading {
+interface MarkupReading {
   /** The elements whose text is left out. */
   hidden: ReadonlySet<string>;
-  /** Whether there is white space before and after an element. */
-  isApart: (name: string) => boolean;
+  /** What is between an element and the text before and after it. */
+  around: (name: string) => string;
   /** Whether lists, raised digits and tables are read as a browser shows them: with marks, and 10² is not 102. */
   isShown: boolean;
 }
@@ -27,11 +39,16 @@ const AS_SHOWN: MarkupReading = {
   hidden: setOf(
     `${NEVER_SHOWN} noembed noframes frameset object applet ruby rp select dialog meter progress math svg bdo xmp plaintext`,
   ),
-  isApart: (name) => !INLINE.has(name),
+  around: (name) => {
+    if (name === 'br') return '\n';
+    if (BLOCKS.has(name)) return BLOCK_END;
+    return INLINE.has(name) || NOTHING.has(name) ? '' : OTHER;
+  },
   isShown: true,
 };
 /** Elements of XML are whatever somebody made them. */
-const OF_XML: MarkupReading = { hidden: new Set(), isApart: () => true, isShown: false };
+const OF_XML: MarkupReading = { hidden: new Set(), around: () => '\n', isShown: false };
+const isLine = (name: string) => (INLINE.has(name) ? '' : '\n');
 
 /** Reads HTML or XML as it is shown. */
 export function shownText(source: string, kind: 'markup' | 'xml'): MarkupText {
@@ -44,7 +61,7 @@ const HIDDEN = setOf('script style template noscript svg iframe object canvas te
 /** Yields the text of HTML or XML with more or less of what a reader may not see, or not so. */
 export function* looseTexts(source: string): Generator<string> {
   for (const hidden of [setOf(NEVER_SHOWN), HIDDEN, CODE])
-    yield textOfMarkup(source, { hidden, isApart: AS_SHOWN.isApart, isShown: false }).text;
+    yield textOfMarkup(source, { hidden, around: isLine, isShown: false }).text;
 }
 
 /** Stands before each item of a list that has no numbers. */
@@ -78,11 +95,10 @@ const NUMBERING = setOf('start reversed type value');
 const ENDLESS = setOf('frameset plaintext');
 /** In these, a tag ends itself with a slash. */
 const FOREIGN = setOf('svg math');
+/** How much white space before the end of a tag is looked at. */
+const MAX_SPACE = 100;
 /** Stands between two numbers of which one is raised. */
 const RAISED = '^';
-/** Stands where something else is shown, so that no words go on. */
-const OTHER = '\ufffc';
-
 const ROWS = setOf('thead tbody tfoot tr colgroup');
 const CELLS = setOf('td th caption');
 
@@ -138,9 +154,48 @@ function isUnended(script: string): boolean {
   return comment >= 0 && /<[s]cript/i.test(script.slice(comment));
 }
 
+/** Elements of whose content browsers read nothing but where it ends. */
+const RAW = setOf('iframe noembed noframes noscript script style textarea title xmp');
+const VOID = setOf('area base br col embed hr img input link meta param source track wbr');
+/** These end without a tag. */
+const UNENDED = setOf('optgroup option rb rp rt rtc');
+/** The elements that end no drawing. */
+const IN_SVG = setOf(
+  'svg g path rect circle ellipse line polyline polygon text tspan defs use symbol clippath mask pattern lineargradient radialgradient stop title desc metadata style filter marker',
+);
+
+/** What is in an element that is not shown. If it is not known where browsers let it end, nothing behind it is known to be shown. */
+class HiddenContent {
+  readonly #open: string[] = [];
+  #isOdd = false;
+
+  begin(name: string, element: string, isSelfClosing: boolean): void {
+    if (RAW.has(element)) return;
+    if (FOREIGN.has(element) && !IN_SVG.has(name)) this.#isOdd = true;
+    if (!VOID.has(name) && !UNENDED.has(name) && !(isSelfClosing && FOREIGN.has(element)))
+      this.#open.push(name);
+  }
+
+  end(name: string, element: string): void {
+    if (!RAW.has(element) && !UNENDED.has(name) && this.#open.pop() !== name) this.#isOdd = true;
+  }
+
+  /** @param content the source between the tags of the element */
+  isKnown(element: string, content: string): boolean {
+    if (this.#isOdd || this.#open.length > 0) return false;
+    if (RAW.has(element)) return !content.toLowerCase().includes(`</${element}`);
+    const raw = new RegExp(`<(${[...RAW].join('|')})\\b[^>]*>([^<]*)</\\1\\s*>`, 'gi');
+    return !/<!|<(?:iframe|no\w+|script|style|textarea|title|xmp|plaintext)\b/i.test(
+      content.replace(raw, ''),
+    );
+  }
+}
+
 /** The text of markup. */
 export interface MarkupText {
   text: string;
+  /** The length of the text that is known to be shown so. */
+  known: number;
   /** Where in it raised or lowered text begins or ends. */
   shifts: ReadonlySet<number>;
 }
@@ -148,7 +203,7 @@ export interface MarkupText {
 const IGNORED = new RegExp(`[${IGNORED_CHARACTERS}]`, 'g');
 
 /** Returns the character data of HTML or XML, with what images say of themselves. Uses no tree, so no nesting is too deep. */
-function textOfMarkup(source: string, { hidden, isApart, isShown }: MarkupReading): MarkupText {
+function textOfMarkup(source: string, { hidden, around, isShown }: MarkupReading): MarkupText {
   let text = '';
   /** The last characters of the text that are not ignored: looking for them in the text would take quadratic time. */
   let last = '';
@@ -157,6 +212,13 @@ function textOfMarkup(source: string, { hidden, isApart, isShown }: MarkupReadin
   /** The hidden element that is open, and how often. */
   let closed = '';
   let depth = 0;
+  let content = new HiddenContent();
+  let isHiddenByAttribute = false;
+  /** The length of the text at which browsers may read the markup in another way. */
+  let known: number | undefined;
+  const doubt = () => {
+    known ??= text.length;
+  };
   const marks = new ListMarks();
   const numbering = new Set<string>();
   /** Whether what follows is raised or lowered, or no longer is. Digits at that place are of two numbers. */
@@ -180,54 +242,75 @@ function textOfMarkup(source: string, { hidden, isApart, isShown }: MarkupReadin
     text += shown;
     last = (last + characters).slice(-2);
   };
-  const isAlternative = () => name === 'img' && attribute === 'alt';
+  /** What an image says of itself is shown only where the image is not. */
+  const isAlternative = () => !isShown && name === 'img' && attribute === 'alt';
   const opened = () => {
     const mark = marks.begin(name, numbering);
     if (isShown) put(mark);
     // It has no tag that ends it.
-    if (name === 'img') put('\n');
+    if (name === 'img') put(around(name));
   };
-  const opens = () => {
-    if (depth === 0 && hidden.has(name)) closed = name;
+  const opens = (end: number, isSelfClosing: boolean) => {
+    if (depth === 0 && (hidden.has(name) || (isHiddenByAttribute && !VOID.has(name)))) {
+      closed = name;
+      begun = end;
+      content = new HiddenContent();
+    } else if (depth > 0) content.begin(name, closed, isSelfClosing);
     if (name === closed) depth += 1;
     opened();
   };
+  /** Where the tag ends that began the hidden element. */
+  let begun = 0;
   /** Where the last tag that begins an element ends. */
-  let content = 0;
+  let inner = 0;
   let isEndless = false;
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     {
-      ontext: (start, end) => put(source.slice(start, end)),
-      ontextentity: (codePoint) => put(String.fromCodePoint(codePoint)),
+      ontext: (start, end) => put(source.slice(start, end).replace(SEPARATORS, OTHER)),
+      ontextentity: (codePoint) => put(String.fromCodePoint(codePoint).replace(SEPARATORS, OTHER)),
       onopentagname(start, end) {
         name = source.slice(start, end).toLowerCase();
         numbering.clear();
+        isHiddenByAttribute = false;
         const at = text.length;
-        if (isApart(name)) put('\n');
+        put(around(name));
+        // Browsers show it below the rows that are behind it.
+        if (name === 'tfoot') doubt();
         if (depth === 0) tables.begin(name, at);
         isShifted ||= SHIFTED.has(name);
       },
       onopentagend(end) {
-        content = end;
-        opens();
+        inner = end;
+        opens(end + 1, false);
       },
-      onselfclosingtag: () => (isShown && !FOREIGN.has(name) ? opens() : opened()),
+      onselfclosingtag: (end) => {
+        if (isShown && !FOREIGN.has(name)) opens(end + 1, true);
+        else opened();
+      },
       onclosetag(start, end) {
         const closing = source.slice(start, end).toLowerCase();
+        // Browsers read attributes here, too, and may end the tag elsewhere.
+        if (!/^[ \t\n\r\f]*>/.test(source.slice(end, end + MAX_SPACE))) doubt();
         if (isShown && depth > 0 && closing === closed)
-          isEndless ||=
-            ENDLESS.has(closed) || (closed === 'script' && isUnended(source.slice(content, start)));
+          isEndless ||= ENDLESS.has(closed) || (closed === 'script' && isUnended(source.slice(inner, start)));
         if (depth > 0 && closing === closed && !isEndless) depth -= 1;
-        if (depth === 0) closed = '';
+        else if (depth > 0) content.end(closing, closed);
+        if (depth === 0 && closed !== '') {
+          if (!content.isKnown(closed, source.slice(begun, start))) doubt();
+          closed = '';
+        }
         marks.end(closing);
-        if (isApart(closing)) put('\n');
+        put(around(closing));
         if (depth === 0) tables.end(closing);
         isShifted ||= SHIFTED.has(closing);
       },
       onattribname(start, end) {
         attribute = source.slice(start, end).toLowerCase();
         if (NUMBERING.has(attribute)) numbering.add(attribute);
+        isHiddenByAttribute ||= isShown && (attribute === 'hidden' || attribute === 'popover');
+        // What the element around it has is not shown.
+        if (attribute === 'shadowrootmode') known = 0;
       },
       onattribdata(start, end) {
         if (isAlternative()) put(source.slice(start, end));
@@ -237,10 +320,15 @@ function textOfMarkup(source: string, { hidden, isApart, isShown }: MarkupReadin
       },
       onattribend() {},
       oncdata(start, end, offset) {
-        // In HTML, it is a comment.
+        // In HTML, it is a comment that ends elsewhere.
+        doubt();
         if (!isShown) put(source.slice(start, end - offset));
       },
-      oncomment() {},
+      oncomment(start, end, offset) {
+        // Browsers end a comment in more ways.
+        const comment = source.slice(start, end - offset);
+        if (comment.includes('--!>') || /^-?>/.test(comment)) doubt();
+      },
       ondeclaration() {},
       onprocessinginstruction() {},
       onend() {},
@@ -248,5 +336,5 @@ function textOfMarkup(source: string, { hidden, isApart, isShown }: MarkupReadin
   );
   tokenizer.write(source);
   tokenizer.end();
-  return { text: tables.marked(text), shifts };
+  return { text: tables.marked(text), shifts, known: known ?? text.length };
 }

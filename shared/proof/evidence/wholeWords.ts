@@ -52,12 +52,54 @@ const ENDS_IN_GROUP = /(?:^|[^\p{Nd}.,])\p{Nd}{1,3}(?: \p{Nd}{3})*$/u;
 const BEGINS_IN_GROUP = /^\p{Nd}{3}(?!\p{Nd})/u;
 
 /**
- * Whether a word or a number has a part on either side of a place.
+ * Whether a word and a number end at a place for certain: at an end of the text or of a block, at white space or punctuation as
+ * people write it, or between letters of a script without white space. Anything else may be a part of the word: a sign, a
+ * character without width, an escape.
  *
- * @param hasCommas whether a comma ends a value, as in JSON and CSV
+ * @param breaks white space that divides words and numbers for certain
  */
-export function isInside(place: Place, hasCommas: boolean): boolean {
-  return MARK.test(place.after) || isInWord(place) || isInNumber(place, hasCommas);
+export function isWordEnd(place: Place, breaks?: RegExp): boolean {
+  const { before, after, space } = place;
+  if (before === '' || after === '') return true;
+  if (space !== undefined && breaks?.test(space)) return true;
+  return isAtOrdinaryEnd(place) && !MARK.test(after) && !isInWord(place) && !isInNumber(place);
+}
+
+const WORD_OR_PUNCTUATION = String.raw`[\p{L}\p{N}\p{M}\p{Sc}.,;:!?…'"()[\]{}«»%‰°§•]`;
+const ENDS_ORDINARY = new RegExp(`${WORD_OR_PUNCTUATION}$`, 'u');
+const BEGINS_ORDINARY = new RegExp(`^${WORD_OR_PUNCTUATION}`, 'u');
+/** Dashes between words, with white space. Before a number, one may be a minus. */
+const ENDS_IN_DASH = /(?:^|[\s\p{L}\p{N}\p{P}])-$/u;
+const BEGINS_IN_DASH = /^-(?:$| |\p{L}|")/u;
+const CLOSING = /^[.,;:!?…)\]}"'»%‰°]+(?:$| |-)|^"[,:}\]]|^[%‰°\p{Sc}](?![\p{L}\p{N}])/u;
+const OPENING = /(?:^|[\s\-:,=([{])["'([{«¿¡#@]*(?:["'([{«¿¡#@]|\p{Sc})$/u;
+const ELISION = /\p{L}'$/u;
+const ENDS_IN_RANGE = /[\p{L}\p{N}%‰°)]-$/u;
+const BEGINS_IN_RANGE = /^-[\p{L}\p{N}\p{Sc}("']/u;
+
+function isAtOrdinaryEnd(place: Place): boolean {
+  const { before, after, space } = place;
+  if (space === undefined) return isAtPunctuation(place);
+  const isBefore = ENDS_ORDINARY.test(before) || (ENDS_IN_DASH.test(before) && !AMOUNT.test(after));
+  return isBefore && (BEGINS_ORDINARY.test(after) || BEGINS_IN_DASH.test(after));
+}
+
+function isAtPunctuation(place: Place): boolean {
+  const { before, after } = place;
+  if (before.endsWith('\\') || after.startsWith('\\')) return false;
+  const [isAfterWord, isBeforeWord] = [ENDS_IN_WORD.test(before), BEGINS_IN_WORD.test(after)];
+  if (ENDS_UNSPACED.test(before.replace(/\p{M}+$/u, '')) || BEGINS_UNSPACED.test(after)) return true;
+  // What is raised behind a number may be its power. The number of a note is no part of the word.
+  if (place.isShifted && ENDS_IN_DIGIT.test(before) && !CLOSING.test(after)) return false;
+  if (isAfterWord && isBeforeWord) return place.isShifted && BEGINS_IN_DIGIT.test(after);
+  if (isAfterWord) return place.isAtDash || BEGINS_IN_RANGE.test(after) || CLOSING.test(after);
+  if (isBeforeWord) return place.isAtDash || isWordBegun(before, after);
+  return true;
+}
+
+function isWordBegun(before: string, after: string): boolean {
+  const isAfterElision = ELISION.test(before) && /^\p{L}/u.test(after);
+  return isAfterElision || ENDS_IN_RANGE.test(before) || OPENING.test(before);
 }
 
 function isInWord({ before, after, space, isShifted, isAtDash }: Place): boolean {
@@ -79,28 +121,30 @@ function isInWord({ before, after, space, isShifted, isAtDash }: Place): boolean
     : ENDS_IN_WORD.test(before) && /^[-_־]\p{L}/u.test(after);
 }
 
-function isInNumber(place: Place, hasCommas: boolean): boolean {
+function isInNumber(place: Place): boolean {
   const { before, after, space } = place;
   return (
     (AMOUNT.test(after) && SIGN.test(before)) ||
     (ENDS_IN_DIGIT.test(before) && BEGINS_IN_POWER.test(after)) ||
     (ENDS_BEFORE_POWER.test(before) && POWER.test(after)) ||
-    (space === undefined ? isWithinDigits(place, hasCommas) : isBetweenGroups(place))
+    (space === undefined ? isWithinDigits(place) : isBetweenGroups(place))
   );
 }
 
-function isWithinDigits({ before, after }: Place, hasCommas: boolean): boolean {
-  const isAfterJoint = ENDS_IN_JOINT.test(before) && !(hasCommas && before.endsWith(','));
+function isWithinDigits({ before, after }: Place): boolean {
   return (
     (ENDS_IN_DIGIT.test(before) && BEGINS_IN_JOINT.test(after)) ||
-    (BEGINS_IN_DIGIT.test(after) && (isAfterJoint || POINT.test(before))) ||
+    (BEGINS_IN_DIGIT.test(after) && (ENDS_IN_JOINT.test(before) || POINT.test(before))) ||
     (AMOUNT.test(after) && MINUS.test(before))
   );
 }
 
 function isBetweenGroups({ before, after, space = '' }: Place): boolean {
+  // 2 ½ is one number.
+  if (ENDS_IN_DIGIT.test(before) && /^\p{No}/u.test(after)) return true;
   if (!ENDS_IN_DIGIT.test(before) || !BEGINS_IN_DIGIT.test(after)) return false;
   return (
-    GROUP_SPACE.test(space) || (space === ' ' && ENDS_IN_GROUP.test(before) && BEGINS_IN_GROUP.test(after))
+    GROUP_SPACE.test(space) ||
+    (/^[ \t\n\r\f]+$/.test(space) && ENDS_IN_GROUP.test(before) && BEGINS_IN_GROUP.test(after))
   );
 }

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '233d9213dd991f5be84e7b083ce1d39d0f293a2890fef4bdbf3c546391acff4a',
-    style: '2e6639a268dc1be3a81f68ecbba7aa850842fe64966ff48549727a6ed6070fca',
+    script: 'f99fa93ff9a801fc70467ce5fef73bdfa8266e73e5217f66070cb8b32f1b4fe8',
+    style: 'cc5b2640f13b31b7a0a2c6d121ea56d43301e362f948bb9c58bbc8923fe43b15',
   },
 ];
