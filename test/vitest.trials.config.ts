@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import unit from './vitest.config.ts';
 
@@ -24,8 +25,8 @@ export default defineConfig({
     // A trial takes minutes by nature, more beside another one. This ends one that waits in vain.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // Namespaces, mounted disks and nodes that are killed need the machine more than the unit tests do.
-    maxWorkers: '100%',
+    // Trials wait for disks, processes and browsers a third of their time.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     globalSetup: [
       'test/support/requireNode24.ts',
       'test/support/buildWorkers.ts',
