@@ -1,4 +1,4 @@
-import { bagKindOf, CRATE_FILE, strangerIn } from '../../shared/archive/bagFiles.ts';
+import { bagKindOf, CRATE_FILE, DESCRIBES_PACK, strangerIn } from '../../shared/archive/bagFiles.ts';
 import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
@@ -196,7 +196,7 @@ function descriptionOf({ files, isArchive = false }: BagSource, name: string): s
   if (name !== INFO_FILE && name !== CRATE_FILE) return null;
   if (isArchive) return 'describes the archive to other programs; the dump is what counts';
   const isPack = files.has(RECORD_FILE);
-  return isPack ? 'describes the pack to other programs; the record is what counts' : null;
+  return isPack ? DESCRIBES_PACK : null;
 }
 
 function detailOf({
@@ -351,15 +351,19 @@ function* payloadFindings(
   payload: Payload,
   digests: ReadonlyMap<string, Digests>,
 ): Generator<Named> {
+  // Some programs give names another Unicode normalization.
+  const normalized = new Map([...digests.keys()].map((name) => [name.normalize('NFC'), name]));
+  const known = new Set<string>();
   for (const { path, sha256: expected } of payload.files) {
-    const name = PAYLOAD_FOLDER + path;
+    const listed = PAYLOAD_FOLDER + path;
+    const name = digests.has(listed) ? listed : (normalized.get(listed) ?? listed);
+    known.add(name);
     const actual = digests.get(name)?.get('sha256') ?? null;
     const state = actual === null ? 'missing' : actual === expected ? 'intact' : 'changed';
     const detail = (state === 'intact' && unprovenInPack(name)) || null;
     const rest = { sha256: actual, expected, against: payload.list, detail };
     yield { name, found: finding(pathOf(source, name), state, rest) };
   }
-  const known = new Set(payload.files.map(({ path }) => PAYLOAD_FOLDER + path));
   for (const [name, ofFile] of digests) {
     if (!name.startsWith(PAYLOAD_FOLDER) || known.has(name)) continue;
     const rest = { sha256: ofFile.get('sha256') ?? null, detail: `not in ${listName(payload)}` };

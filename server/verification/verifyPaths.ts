@@ -357,8 +357,23 @@ const UNSIGNED_PACK =
 
 /** Verifies a pack file of this size. */
 function packFileFindings(path: string, bytes: number, context: VerifyContext): AsyncGenerator<Finding[]> {
-  const open = async () => (await bagModules()).openPackFileBag(path, context.read);
-  return zippedBagFindings(path, bytes, open, context);
+  return zippedBagFindings(path, bytes, () => openPackFile(path, context.read), context);
+}
+
+/** What programs change in a pack that was zipped again: names in another Unicode normalization, and entries of their own. */
+const ZIPPED_AGAIN: readonly unknown[] = ['unsafe_path', 'unknown_entry'];
+
+/** Opens a pack file. One that was zipped again is read as other bags in a ZIP are. @throws Problem */
+async function openPackFile(path: string, read: (bytes: number) => void): Promise<ZippedBag> {
+  const { openPackFileBag, openZippedBag } = await bagModules();
+  try {
+    return await openPackFileBag(path, read);
+  } catch (error) {
+    if (!(error instanceof Problem) || !ZIPPED_AGAIN.includes(error.code)) throw error;
+    const bag = await openZippedBag(path, read);
+    if (bag === undefined || typeof bag === 'string') throw error;
+    return bag;
+  }
 }
 
 /** Verifies the bag in a ZIP of this size, and closes it. */

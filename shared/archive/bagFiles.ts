@@ -3,6 +3,8 @@ import { SET_FILE } from './setManifest.ts';
 /** The names of the tag files that are written, and the folder of the payload. */
 export const RECORD_FILE = 'pack.json';
 export const CRATE_FILE = 'ro-crate-metadata.json';
+/** What is said of such a file in a pack, and of `bag-info.txt`: nothing proves that it says what the record says. */
+export const DESCRIBES_PACK = 'describes the pack to other programs; the record is what counts';
 export const DECLARATION_FILE = 'bagit.txt';
 /** The text of `bagit.txt`, exactly as readers expect it. */
 export const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';

@@ -1,7 +1,9 @@
 import {
   ARCHIVE_BAG,
   bagKindOf,
+  CRATE_FILE,
   DECLARATION_FILE,
+  DESCRIBES_PACK,
   INFO_FILE,
   MANIFEST_FILE,
   RECORD_FILE,
@@ -107,15 +109,27 @@ interface ZippedBag {
 
 async function openBag(file: File): Promise<ZippedBag | undefined> {
   const entries = await zipEntries(file);
-  const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
+  // A bag can have another one among its data.
+  const [manifest] = (entries ?? [])
+    .filter(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path))
+    .sort((one, other) => depthOf(one) - depthOf(other));
   if (!entries || !manifest) return undefined;
   const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
   const names = [folder.replace(/\/$/, ''), file.name];
   return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), names };
 }
 
+const depthOf = ({ path }: ZipEntry): number => path.split('/').length;
+
+/** Returns the path of the file that is meant: some programs give names another Unicode normalization. */
+function fileNames({ byPath }: Pick<ZippedBag, 'byPath'>): (listed: string) => string {
+  const normalized = new Map([...byPath.keys()].map((path) => [path.normalize('NFC'), path]));
+  return (listed) => (byPath.has(listed) ? listed : (normalized.get(listed.normalize('NFC')) ?? listed));
+}
+
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
   const { folder, byPath } = bag;
+  const nameOf = fileNames(bag);
   const expected = new Map<string, { sha256: string; list: string }>();
   const contradicted = new Set<string>();
   const unread = new Map<string, string>();
@@ -127,7 +141,7 @@ async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]>
     // No seal covers the manifest of the tag files, so it cannot say what the payload is.
     for (const { name, sha256 } of lines)
       if (name.startsWith('data/') === (list === MANIFEST_FILE)) {
-        const path = folder + name;
+        const path = nameOf(folder + name);
         if ((expected.get(path)?.sha256 ?? sha256) !== sha256) contradicted.add(path);
         expected.set(path, { sha256, list });
       }
@@ -223,6 +237,10 @@ async function addStrangers(
     if (stranger) await add(path, `It is ${stranger}.`);
     else if (kind !== undefined && UNCHECKED.test(name))
       (await resultAt(path)).proof = { verdict: 'unknown', words: NOT_CHECKED };
+  }
+  for (const name of ofFiles === 'pack' ? [CRATE_FILE, INFO_FILE] : []) {
+    const result = known.get(folder + name);
+    if (result) result.proof = { verdict: 'intact', words: `It ${DESCRIBES_PACK}.` };
   }
   // Programs differ in which of two files of one name they extract.
   for (const entry of entries)
@@ -333,7 +351,8 @@ async function compareWithRecord(
   const other = names.map(packIn).find((named) => named !== undefined && named !== writtenId);
   if (other !== undefined) own.fault ??= `Its fingerprint gives ${writtenId}, not ${other}.`;
   else own.list = `its fingerprint, ${id}`;
-  const listed = new Map(record.files.map(({ path, sha256 }) => [`${folder}data/${path}`, sha256]));
+  const nameOf = fileNames({ byPath });
+  const listed = new Map(record.files.map(({ path, sha256 }) => [nameOf(`${folder}data/${path}`), sha256]));
   for (const result of results) {
     const sha256 = listed.get(result.path);
     listed.delete(result.path);
