@@ -97,6 +97,9 @@ test('an event’s evidence file holds offline, and names each part in which a b
     await expect(passage.locator('mark')).toBeInViewport();
     await expect(passage.getByText('Holds: The quoted words are in the bytes.')).toBeVisible();
     await checks.accessible(passage);
+    await passage.emulateMedia({ media: 'print' });
+    // On paper, nobody can scroll to the rest of a long passage.
+    await expect(passage.locator('.passage')).toHaveCSS('max-height', 'none');
     await passage.close();
     const saving = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Save the evidence file' }).click();

@@ -262,7 +262,14 @@ async function expectFoundAgain(
 ): Promise<void> {
   const finding = await addFinding(node, { kind: 'event', id }, { passage: { sha256, exact } });
   expect(finding.passage?.derived, JSON.stringify(finding)).toBeDefined();
-  const evidence = evidenceIn(await (await node.fetch(`/api/findings/${finding.id}/evidence`)).text());
+  const html = await (await node.fetch(`/api/findings/${finding.id}/evidence`)).text();
+  const evidence = evidenceIn(html);
+  const file = join(await temporaryFolder(), `${finding.id}.evidence.html`);
+  await writeFile(file, html);
+  const { stdout } = await verify(file);
+  expect(stdout.includes('that the quoted words are in the bytes is only claimed'), body).toBe(
+    state === 'claimed',
+  );
   const verdictOf = (changed: Evidence) =>
     checkEvidence(changed, nodeCrypto).find(({ name }) => name === 'The quoted words are in the bytes.');
   expect(verdictOf(evidence), body).toMatchObject({ state });
