@@ -304,6 +304,13 @@ describe('in a page', () => {
     expect(seen(hostile, 'text/html', 'not there')).toBe('absent');
   });
 
+  test('many elements that are not shown are read in one pass', () => {
+    for (const part of ['<svg><title></svg>', '<svg></svg>', '<title ', '<canvas>', '</b x', '<!-- --!>']) {
+      const hostile = `<p>x<svg>${part.repeat(100_000)}</svg>`;
+      expect(seen(hostile, 'text/html', 'not there'), part).toBe('absent');
+    }
+  });
+
   test('words without end and words of line breaks are read', () => {
     expect(seen('x', 'text/html', `${'\n'.repeat(49_000)}y`)).toBe('absent');
     const endless = { exact: 'x'.repeat(100_000), prefix: '', suffix: '' };

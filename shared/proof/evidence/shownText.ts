@@ -19,7 +19,7 @@ const BLOCKS = setOf(
 /** What browsers never show. The text goes on behind it. */
 const NOTHING = setOf('base link meta script style template title');
 /** Ends a block. What stands on either side of it is no part of one word or number. */
-export const BLOCK_END = '\n\u2029';
+const BLOCK_END = '\n\u2029';
 const SEPARATORS = /[\u2028\u2029]/g;
 /** Stands where something else is shown, or it is not known what. No words go on there. */
 const OTHER = '\ufffc';
@@ -156,6 +156,8 @@ function isUnended(script: string): boolean {
 
 /** Elements of whose content browsers read nothing but where it ends. */
 const RAW = setOf('iframe noembed noframes noscript script style textarea title xmp');
+/** One with nothing in it that browsers could take for a tag. */
+const RAW_ELEMENT = new RegExp(`<(${[...RAW].join('|')})\\b[^<>]*>[^<]*</\\1>`, 'gi');
 const VOID = setOf('area base br col embed hr img input link meta param source track wbr');
 /** These end without a tag. */
 const UNENDED = setOf('optgroup option rb rp rt rtc');
@@ -184,9 +186,8 @@ class HiddenContent {
   isKnown(element: string, content: string): boolean {
     if (this.#isOdd || this.#open.length > 0) return false;
     if (RAW.has(element)) return !content.toLowerCase().includes(`</${element}`);
-    const raw = new RegExp(`<(${[...RAW].join('|')})\\b[^>]*>([^<]*)</\\1\\s*>`, 'gi');
     return !/<!|<(?:iframe|no\w+|script|style|textarea|title|xmp|plaintext)\b/i.test(
-      content.replace(raw, ''),
+      content.replace(RAW_ELEMENT, ''),
     );
   }
 }
