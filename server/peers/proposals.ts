@@ -9,12 +9,13 @@ import {
   openProposals,
   type ProposalRow,
   proposalByNumber,
+  subjectAround,
 } from '../store/sqlite/node/peerOrigins.ts';
 import type { PeerRow } from '../store/sqlite/node/peers.ts';
 import { withholdingByEntry } from '../store/sqlite/node/withheld.ts';
 import type { Store } from '../store/store.ts';
 import { showNow, targetOf, withholdNow } from '../withholding/withholding.ts';
-import { noteOf } from './mirror/absent.ts';
+import { listedNote, noteOf } from './mirror/absent.ts';
 
 /** What a person knows the target of a proposal by. */
 const nameOf = selectValue<string, [target: Pick<ProposalRow, 'sha256' | 'pack' | 'page'>]>(`
@@ -79,6 +80,9 @@ function applied(
   const target = Object.fromEntries(
     Object.entries({ sha256, pack, page }).filter(([, value]) => value !== null),
   );
-  const note = noteOf(keyNameOf(peer.key), kind);
+  const name = keyNameOf(peer.key);
+  // What only a list names has its digest behind the subject of the entry.
+  const isListed = kind === 'withheld' && row.subject !== subjectAround(row.subject);
+  const note = isListed ? listedNote(name) : noteOf(name, kind);
   return withholdNow(database, { ...target, reason, note }, at).withholding.ledger_entry;
 }

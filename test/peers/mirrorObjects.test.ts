@@ -5,11 +5,14 @@ import { openCollectingNode } from '../collection/support.ts';
 import { release, show, withhold } from '../copies/withheldCopies.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { contentOf, publishedSet } from '../support/archive/sets.ts';
+import { LyingPeer } from '../support/network/lyingPeer.ts';
+import { closePeerFronts } from '../support/network/peerFront.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addPeer, expectVerified, mirror } from './support.ts';
 
 afterEach(async () => {
+  closePeerFronts();
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -97,6 +100,8 @@ test('what this node has from elsewhere, of a pack that is not here, is proposed
   const path = `/manage/peers/${peer.id}/proposals/${taken?.number}`;
   expect((await node.sendJson('POST', path, { decision: 'take' })).status).toBe(200);
   expect(await statuses(node, 'ours', 'ours, too')).toEqual([451, 200]);
+  const note = expect.stringContaining('No ledger entry proves the list') as string;
+  expect(await withheldAt(node)).toContainEqual(expect.objectContaining({ sha256: sha256Of('ours'), note }));
   // When the peer shows the pack, what was taken is proposed to be shown. The rest needs no decision.
   await show(origin, { pack });
   expect(await mirror(node, peer, some)).toMatchObject({ shown: 1, proposed: 1 });
@@ -177,3 +182,73 @@ for (const order of ['before', 'after'] as const)
     expect(await proposals(node, peer)).toMatchObject(proposed);
     await expectVerified(node);
   });
+
+/** A peer that withholds one object, whose list of what it covers is altered on the way, and a node that has mirrored it. */
+async function alteredOnTheWay() {
+  const origin = await openTestNode();
+  await uploadNewPack(origin, sampleRecord({ title: 'One' }), { 'a.txt': MARKER });
+  await uploadNewPack(origin, sampleRecord({ title: 'Two' }), { 'c.txt': 'evidence' });
+  const node = await openTestNode();
+  const front = await LyingPeer.open(origin.url);
+  const peer = await addPeer(node, front.url);
+  await mirror(node, peer, { packs: true });
+  await withhold(origin, { sha256: sha256Of(MARKER) });
+  front.lie(/^\/api\/withheld\/objects/, (body) => {
+    const list = JSON.parse(String(body)) as { items: object[] };
+    list.items.push({ ...list.items[0], sha256: sha256Of('evidence') });
+    return Buffer.from(JSON.stringify(list));
+  });
+  return { origin, node, front, peer };
+}
+
+test('what a list names that no entry proves is not withheld while the peer gives it to everybody', async () => {
+  const { node, peer } = await alteredOnTheWay();
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ withheld: 1, refused: [] });
+  expect(await statuses(node, MARKER, 'evidence')).toEqual([451, 200]);
+  expect(await withheldAt(node)).toMatchObject([{ sha256: sha256Of(MARKER) }]);
+});
+
+test('what a list names that no entry proves is withheld only until an honest list does not name it', async () => {
+  const { node, front, peer } = await alteredOnTheWay();
+  front.lie(new RegExp(sha256Of('evidence')), (_body, response) => void response.writeHead(451).end());
+  await mirror(node, peer, { packs: true });
+  expect(await statuses(node, MARKER, 'evidence')).toEqual([451, 451]);
+  const notes = (await withheldAt(node)).map(({ sha256, note }) => [sha256, note]);
+  expect(notes).toEqual([
+    [sha256Of('evidence'), expect.stringContaining('No ledger entry proves the list') as string],
+    [sha256Of(MARKER), expect.stringContaining('withholds this') as string],
+  ]);
+  front.tellTheTruth();
+  // The ledger of the peer has not grown.
+  expect(await mirror(node, peer, { packs: true })).toMatchObject({ shown: 1, refused: [] });
+  expect(await statuses(node, MARKER, 'evidence')).toEqual([451, 200]);
+  expect(await withheldAt(node)).toMatchObject([{ sha256: sha256Of(MARKER) }]);
+  expect(await proposals(node, peer)).toEqual([]);
+  await expectVerified(node);
+});
+
+test('a list that was shortened on the way shows nothing that the peer withholds', async () => {
+  const origin = await openTestNode();
+  const { id: pack } = await uploadNewPack(origin, sampleRecord({ title: 'Not taken' }), { 'a.txt': MARKER });
+  await uploadNewPack(origin, sampleRecord({ title: 'Mirrored' }), { 'a.txt': MARKER });
+  const node = await openTestNode();
+  const front = await LyingPeer.open(origin.url);
+  const peer = await addPeer(node, front.url);
+  const some = { packs: { q: 'Mirrored' } };
+  await mirror(node, peer, some);
+  await withhold(origin, { pack });
+  expect(await mirror(node, peer, some)).toMatchObject({ withheld: 1 });
+  front.lie(/^\/api\/withheld\/objects/, (body) =>
+    Buffer.from(JSON.stringify({ ...(JSON.parse(String(body)) as object), items: [], total: 0 })),
+  );
+  for (const bytes of [undefined, Buffer.from('other bytes')]) {
+    if (bytes) front.lie(/^\/(api\/blobs|archive)\//, () => bytes);
+    expect((await mirror(node, peer, some)).shown).toBeUndefined();
+    expect(await statuses(node, MARKER)).toEqual([451]);
+  }
+  front.tellTheTruth();
+  await show(origin, { pack });
+  expect(await mirror(node, peer, some)).toMatchObject({ shown: 1 });
+  expect(await statuses(node, MARKER)).toEqual([200]);
+  expect(await withheldAt(node)).toEqual([]);
+});

@@ -81,6 +81,11 @@ export function noteOf(peer: string, state: NotGiven['state']): string {
   return state === 'withheld' ? `${peer} withholds this.` : `${peer} gave these bytes up.`;
 }
 
+/** Why this archive withholds what only a list names, which came from the address of a peer. It says no more than that. */
+export function listedNote(peer: string): string {
+  return `A list from the address of ${peer} names this as withheld. No ledger entry proves the list.`;
+}
+
 /** Bytes that a rule of a peer removed are withheld by its owner's decision. */
 export function asWithheld(reason: ReleasedReason): WithheldReason {
   return reason === 'age' ? 'owner' : reason;

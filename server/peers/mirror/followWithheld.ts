@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { MEGABYTE } from '../../../shared/limits.ts';
 import { releaseSchema, type Withholding, withholdingSchema } from '../../../shared/node/withheld.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { restoreObject } from '../../fixity/damages.ts';
@@ -11,6 +13,7 @@ import {
   countOpenProposals,
   deletePeerWord,
   deleteProposal,
+  isOnlyFrom,
   isPeerWord,
   onlyFrom,
   type ProposalRow,
@@ -32,6 +35,7 @@ import {
   peerWithholdings,
   setFollowedSize,
   withholdingsFor,
+  withholdingsWithin,
 } from '../../store/sqlite/node/peers.ts';
 import { currentWithholding, withholdingByEntry } from '../../store/sqlite/node/withheld.ts';
 import { withholdForPeer } from '../../withholding/peerWords.ts';
@@ -44,13 +48,15 @@ import {
   withholdingDigest,
 } from '../../withholding/withholding.ts';
 import { listOf, PeerError, shownLine } from '../peerClient.ts';
-import { asWithheld, noteOf, notGiven } from './absent.ts';
+import { asWithheld, listedNote, noteOf, notGiven } from './absent.ts';
 import { refusalOf } from './mirrorTally.ts';
 import { coveredItems, type Mirroring } from './remoteLog.ts';
 import { isHeld, objectsHere, targetHere } from './withheldHere.ts';
 
 const PAGE = 200;
 const MAX_NOTE = 500;
+/** Where a node gives the bytes of an object: of a file of a pack, and of what was retrieved. */
+const PLACES = ['/api/blobs/', '/archive/'];
 
 const withheldList = z.object({ items: listOf(withholdingSchema) });
 const releasedList = z.object({ items: listOf(releaseSchema) });
@@ -72,6 +78,16 @@ type Said = Pick<ProposalRow, 'kind' | 'subject' | 'entry' | 'reason' | 'note' |
 export async function followWithheld(mirroring: Mirroring): Promise<void> {
   const follower = new WithheldFollower(mirroring);
   await follower.run();
+}
+
+/**
+ * Shows what was withheld only because a list of the peer named it, once that list does not name it any more.
+ *
+ * @throws like `followWithheld`
+ */
+export async function showUnlisted(mirroring: Mirroring): Promise<void> {
+  const follower = new WithheldFollower(mirroring);
+  await follower.showUnlisted();
 }
 
 /** Makes the next `followWithheld` look again, although the ledger of the peer has not grown. */
@@ -139,9 +155,9 @@ class WithheldFollower {
   async #withhold(subject: string, item: Withholding, before: number): Promise<void> {
     const { store, tally, ownName } = this.#mirroring;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
-    const known = withholdingsFor(store.read, key);
-    const isOurs = item.note === noteOf(ownName, 'withheld');
-    const isKnown = known.some(({ entry }) => entry === item.ledger_entry);
+    const known = withholdingsWithin(store.read, key);
+    const isOurs = [noteOf(ownName, 'withheld'), listedNote(ownName)].includes(item.note ?? '');
+    const isKnown = known.some((each) => each.subject === subject && each.entry === item.ledger_entry);
     const proposed = proposalOf(store.read, key);
     if (isKnown && !isOurs) return;
     if (proposed && (proposed.decision !== null || proposed.entry === item.ledger_entry)) return;
@@ -158,9 +174,12 @@ class WithheldFollower {
     const { reason, note, at, ledger_entry: entry } = item;
     const target = await targetHere(this.#mirroring, item);
     // An older entry of something that is not here was handled when it was new. The peer has given nothing of it since.
-    const objects = target || entry > before ? await objectsHere(this.#mirroring, entry) : [];
-    if (!target && objects.length === 0) return;
-    if (await this.#apply({ ...key, entry, reason, note, at }, target, objects)) tally.withheld += 1;
+    // What the peer withholds may have come since.
+    const isListRead = known.some((each) => each.entry === entry);
+    const listed = (target || entry > before) && !isListRead ? await this.#listed(entry, target) : [];
+    if (!target && listed.length === 0) return;
+    const isDone = await this.#apply({ ...key, entry, reason, note, at }, target, listed);
+    if (isDone && !isListRead) tally.withheld += 1;
   }
 
   async #release(item: z.output<typeof releaseSchema>): Promise<void> {
@@ -180,9 +199,9 @@ class WithheldFollower {
    * it is. Returns whether something is withheld.
    *
    * @param target what the peer withholds, if it is here
-   * @param objects what the peer says that it covers
+   * @param listed what only the list of the peer says that it covers
    */
-  #apply(said: Said, target: Target | undefined, objects: readonly string[] = []): Promise<boolean> {
+  #apply(said: Said, target: Target | undefined, listed: readonly string[] = []): Promise<boolean> {
     const { store, log, origin } = this.#mirroring;
     const key: Key = { peer: this.#peer, kind: said.kind as Key['kind'], subject: said.subject };
     if (!this.#mayChange()) return Promise.resolve(false);
@@ -208,19 +227,87 @@ class WithheldFollower {
       if (target && this.#isOwners(database, target, key)) for (const sha256 of covers) done.add(sha256);
       else if (target && !withhold(target)) this.#propose(database, said, target);
       // What it has in common with others is for the owner to decide. The rest is withheld object by object.
-      const all = [...covers, ...objects];
-      for (const sha256 of onlyFrom(database, { digests: JSON.stringify(all), origin }))
+      for (const sha256 of onlyFrom(database, { digests: JSON.stringify(covers), origin }))
         if (!done.has(sha256)) withhold(targetOf({ sha256 }));
-      if (!target) this.#proposeObjects(database, said, objects);
-      if (made.size === 0) return false;
-      this.#mirroring.tally.standings += made.size;
-      for (const { withholding } of before)
-        if (withholdingByEntry(database, withholding)) made.add(withholding);
-      deletePeerWithholding(database, key);
-      for (const withholding of made)
-        insertPeerWithholding(database, { ...key, entry: said.entry, withholding });
-      return true;
+      let count = made.size;
+      for (const sha256 of onlyFrom(database, { digests: JSON.stringify(listed), origin }))
+        if (!done.has(sha256) && this.#withholdListed(database, said, sha256)) count += 1;
+      if (!target) this.#proposeObjects(database, said, listed);
+      if (made.size > 0) follow(database, { ...key, entry: said.entry }, made);
+      this.#mirroring.tally.standings += count;
+      return count > 0;
     });
+  }
+
+  /** Withholds what only the list of the peer names, under a subject of its own, so that it ends when the list does not. */
+  #withholdListed(database: WriteDatabase, { subject, entry, reason }: Said, sha256: string): boolean {
+    const { store, log, origin } = this.#mirroring;
+    const key: Key = { peer: this.#peer, kind: 'withheld', subject: subjectWithin(subject, sha256) };
+    const target = targetOf({ sha256 });
+    const word = { target, reason, note: listedNote(log.origin), origin };
+    const made =
+      keptByOther(database, target, key) ??
+      withholdForPeer(database, word, store.instant(), withholdingsFor(database, key));
+    if (made === undefined) return false;
+    follow(database, { ...key, entry }, new Set([made]));
+    return true;
+  }
+
+  /**
+   * Returns what the list of the peer says that a withholding covers, and what is here, without what the withheld thing covers by
+   * records that are here. No entry proves the list, and anybody on the way can alter it. So what it names is not withheld if
+   * the peer gives it to visitors.
+   */
+  async #listed(entry: number, target: Target | undefined): Promise<string[]> {
+    const { store, origin } = this.#mirroring;
+    const proven = new Set(target ? coveredBy(store.read, target) : []);
+    const listed: string[] = [];
+    for (const sha256 of await objectsHere(this.#mirroring, entry)) {
+      const isOfUse = !proven.has(sha256) && (!target || isOnlyFrom(store.read, { sha256, origin }));
+      if (isOfUse && !(await this.#isGiven(sha256))) listed.push(sha256);
+    }
+    return listed;
+  }
+
+  /** Shows what no list of the peer names any more. That the list is shorter is not enough: the peer must give the bytes. */
+  async showUnlisted(): Promise<void> {
+    const { read } = this.#mirroring.store;
+    const listed = peerWithholdings(read, this.#peer).filter(
+      ({ subject, withholding }) => subject !== subjectAround(subject) && isPeerWord(read, withholding),
+    );
+    for (const [entry, rows] of Map.groupBy(listed, (row) => row.entry))
+      await this.#taken(async () => {
+        const named = new Set(await objectsHere(this.#mirroring, entry));
+        for (const { subject, withholding } of rows) {
+          const sha256 = withholdingByEntry(read, withholding)?.sha256;
+          if (!sha256 || named.has(sha256) || !(await this.#isGiven(sha256))) continue;
+          await this.#show(subject, { ledger_entry: entry, at: this.#mirroring.store.instant() });
+        }
+      });
+  }
+
+  /** Whether the peer gives the bytes of an object to visitors. Who does not have them cannot pretend it. */
+  async #isGiven(sha256: string): Promise<boolean> {
+    const { store, client, maxObjectMb, signal } = this.#mirroring;
+    const most = blobBytes(store.read, sha256) ?? maxObjectMb * MEGABYTE;
+    for (const place of PLACES) {
+      signal.throwIfAborted();
+      const sent = createHash('sha256');
+      let bytes = 0;
+      try {
+        for await (const chunk of client.stream(`${place}${sha256}`)) {
+          bytes += chunk.length;
+          if (bytes > most) return false;
+          sent.update(chunk);
+        }
+      } catch (error) {
+        if (!(error instanceof PeerError) || error.kind === 'unreachable') throw error;
+        if (error.status === 404) continue;
+        return false;
+      }
+      return sent.digest('hex') === sha256;
+    }
+    return false;
   }
 
   /** Whether this archive withholds a target for another reason than what this peer said before. */
@@ -296,8 +383,8 @@ class WithheldFollower {
     if (!this.#mayChange()) return;
     const key = { peer: this.#peer, kind: 'withheld', subject } as const;
     const shown = await store.write((database) => {
-      const followed = withholdingsFor(database, key);
-      deletePeerWithholding(database, key);
+      const followed = withholdingsWithin(database, key);
+      for (const each of followed) deletePeerWithholding(database, each);
       for (const proposal of proposalsWithin(database, key)) {
         deleteProposal(database, proposal);
         const taken = proposal.decision === 'take' ? proposal.withholding : null;
@@ -355,7 +442,7 @@ class WithheldFollower {
   async #fetch(sha256: string): Promise<boolean> {
     const { store, client, tally } = this.#mirroring;
     let isHere = false;
-    for (const place of ['/api/blobs/', '/archive/']) {
+    for (const place of PLACES) {
       if (isHere) break;
       try {
         isHere = await restoreObject(store, sha256, client.stream(`${place}${sha256}`));
@@ -368,6 +455,18 @@ class WithheldFollower {
     await store.write((database) => cameFromPeer(database, { sha256, peer: this.#peer }));
     return true;
   }
+}
+
+/** Records which withholdings of this archive follow an entry of a peer, with those that did before and are in force. */
+function follow(
+  database: WriteDatabase,
+  followed: Omit<PeerWithholding, 'withholding'>,
+  made: Set<number>,
+): void {
+  for (const { withholding } of withholdingsFor(database, followed))
+    if (withholdingByEntry(database, withholding)) made.add(withholding);
+  deletePeerWithholding(database, followed);
+  for (const withholding of made) insertPeerWithholding(database, { ...followed, withholding });
 }
 
 /** Returns the withholding of a target that something else keeps in force that this peer withholds. */

@@ -51,6 +51,9 @@ const PAGE_SIZES = [100, 10, 1];
  * What is recorded of a source is in the order of the peer, because it decides the types of events. After a retrieval that
  * failed by an error, nothing more of its source is recorded: the next run goes on there.
  *
+ * That one is left out of a list is not noticed. A batch of the ledger covers retrievals of all sources and observers, and parts
+ * of pages, which the list does not have, so a gap between ids says nothing.
+ *
  * @param selection the ids of sources, or true for all
  * @param stopped gets the sources of which nothing more may be recorded in this run
  * @throws PeerError; the signal's reason

@@ -17,7 +17,7 @@ import {
 import type { Store } from '../../store/store.ts';
 import { type PeerClient, PeerLimitError } from '../peerClient.ts';
 import type { PeerCheckpoint } from '../peerRecords.ts';
-import { followAgain, followWithheld } from './followWithheld.ts';
+import { followAgain, followWithheld, showUnlisted } from './followWithheld.ts';
 import { followDeposits, PackMirror } from './mirrorPacks.ts';
 import { mirrorPages } from './mirrorPages.ts';
 import { mirrorSources } from './mirrorSources.ts';
@@ -77,6 +77,7 @@ async function takeAll(run: MirrorRun, mirroring: Mirroring, request: MirrorRequ
   if (!tally.shouldStop && request.packs) await new PackMirror(mirroring).completeSets();
   // Again after the mirror, for what was withheld meanwhile.
   if (!tally.shouldStop) await followWithheld(mirroring);
+  if (!tally.shouldStop) await showUnlisted(mirroring);
   if (!tally.shouldStop && request.packs) await followDeposits(mirroring);
 }
 

@@ -38,8 +38,8 @@ async function objectOf(mirroring: Mirroring, id: number | null): Promise<string
 
 /**
  * Returns the objects that a withholding of the peer covers there and that are here. This archive may have them without the
- * pack or the page that the peer withholds, and it may not know what belongs together. No entry proves the list: it is what
- * the peer says.
+ * pack or the page that the peer withholds, and it may not know what belongs together. No entry proves the list: anybody
+ * on the way can alter it.
  *
  * @throws PeerError; the signal's reason
  */

@@ -128,7 +128,7 @@ export const provenanceOf = selectOne<{ record: string }, [ledger_entry: number]
 /** A withholding, or a release, of a peer that this archive follows. */
 export interface PeerWithholding {
   peer: string;
-  /** The subject of the peer's ledger entry. */
+  /** The subject of the peer's ledger entry; of an object that only a list of the peer names, with its digest (`subjectWithin`). */
   subject: string;
   kind: 'withheld' | 'released';
   /** The peer's ledger entry. */
@@ -145,6 +145,14 @@ export const withholdingsFor = selectAll<
   PeerWithholding,
   [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
 >(`SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject`);
+/** The same, with the objects that only a list of the peer names with the subject (`subjectWithin`). */
+export const withholdingsWithin = selectAll<
+  PeerWithholding,
+  [values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]
+>(
+  `SELECT ${COLUMNS} FROM peer_withholdings WHERE peer = $peer AND kind = $kind
+   AND (subject = $subject OR substr(subject, 1, length($subject) + 1) = $subject || ' ')`,
+);
 export const deletePeerWithholding = change<[values: Pick<PeerWithholding, 'peer' | 'kind' | 'subject'>]>(
   'DELETE FROM peer_withholdings WHERE peer = $peer AND kind = $kind AND subject = $subject',
 );
