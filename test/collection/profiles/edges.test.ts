@@ -158,7 +158,7 @@ test('why a page behind a login looks like an error page is said without its tit
     `/api/events/${event?.id}`,
   ];
   for (const path of [...paths, `/api/events/${event?.id}/quality`])
-    expect(await (await node.node.fetch(path)).text(), path).not.toContain('Ada');
+    expect(await (await node.node.fetch(path)).text(), path).not.toContain('Inbox of');
 });
 
 test('of the headers of what a login gets, those are recorded that name no account and no file', async () => {
