@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
+import { bagRootsIn } from '../../shared/archive/bagFiles.ts';
 import { type BagFile, createDigester, type Digests } from '../archive/packs/bag/bagCheck.ts';
 import { DECLARATION_FILE } from '../archive/packs/bag/tagFiles.ts';
 import { packLayout } from '../archive/packs/file/readPackFile.ts';
@@ -37,9 +38,6 @@ const MAX_EXPANDED_BYTES = 134_217_728;
 const MAX_ENTRIES = 15_000;
 /** The maximum number of files in an exported archive. Their size is not limited, because they are only read. */
 const MAX_ARCHIVE_ENTRIES = 20_000_000;
-/** Matches a bag's declaration at the top level or in one folder. */
-const BAG_ROOT = new RegExp(`^((?:[^/]+/)?)${DECLARATION_FILE.replace('.', '\\.')}$`);
-
 /** Matches the record of a pack and the manifest of a bag at the top level or in one folder. */
 const OF_PACK_OR_BAG = /^(?:[^/]+\/)?(?:pack\.json|manifest-[a-z0-9-]+\.txt)$/;
 const UNDECLARED = `The ZIP holds files of a pack or a bag, but no ${DECLARATION_FILE}. Extract it and verify the folder.`;
@@ -119,11 +117,8 @@ export async function openZippedBag(
 ): Promise<ZippedBag | string | undefined> {
   const zip = await openZip(path, { maxEntries: MAX_ARCHIVE_ENTRIES, maxBytes: Number.MAX_SAFE_INTEGER });
   const members = zip.members.filter(({ folder }) => !folder);
-  const roots = new Set(
-    members.map(({ name }) => BAG_ROOT.exec(name)?.[1]).filter((root) => root !== undefined),
-  );
-  const [root] = roots;
-  if (root === undefined || roots.size > 1) {
+  const [root, other] = bagRootsIn(members.map(({ name }) => name));
+  if (root === undefined || other !== undefined) {
     await zip.close();
     if (root !== undefined) return 'The ZIP holds several bags. Extract it and verify the folders.';
     return members.some(({ name }) => OF_PACK_OR_BAG.test(name)) ? UNDECLARED : undefined;

@@ -1,7 +1,10 @@
+import { buffer } from 'node:stream/consumers';
 import { Problem } from '../../shared/problems.ts';
 import { namedKeyClaims } from '../../shared/proof/provenFile.ts';
 import type { Claim, ClaimId } from '../../shared/proof/verdict.ts';
+import { hasSystemName, isOfSystem, MAX_SYSTEM_FILE_BYTES } from '../../shared/values/systemFiles.ts';
 import { openWacz } from '../collection/captures/wacz/openWacz.ts';
+import type { ZipMember } from '../zip/openZip.ts';
 import { type Finding, proofFinding } from './report.ts';
 
 type WaczClaim = Claim<ClaimId<'wacz'>>;
@@ -20,17 +23,16 @@ async function checked(
   const form = 'It is a package whose files have the digests that it lists.';
   try {
     const { unlisted, weak, signer, close } = await openWacz(path, new AbortController().signal);
-    await close();
-    const [unnamed] = unlisted;
+    let files: WaczClaim;
+    try {
+      files = await filesClaim(unlisted);
+    } finally {
+      await close();
+    }
     const [weakest] = weak;
     const claims: WaczClaim[] = [
       { id: 'form', name: form, state: 'holds', detail: '' },
-      {
-        id: 'files',
-        name: 'It holds nothing but the files that it lists.',
-        state: unnamed === undefined ? 'holds' : 'fails',
-        detail: unnamed === undefined ? '' : `No digest covers ${JSON.stringify(unnamed)}.`,
-      },
+      files,
       ...(weakest === undefined
         ? []
         : [
@@ -63,4 +65,27 @@ async function checked(
     if (!(error instanceof Problem)) throw error;
     return { claims: [{ id: 'form', name: form, state: 'fails', detail: error.message }] };
   }
+}
+
+/** Nothing reads what an operating system adds to a package that is zipped again, so the package is not altered by it. */
+async function filesClaim(unlisted: readonly ZipMember[]): Promise<WaczClaim> {
+  const name = 'It holds nothing but the files that it lists.';
+  const [first] = unlisted;
+  if (!first) return { id: 'files', name, state: 'holds', detail: '' };
+  for (const member of unlisted)
+    if (!(await isAddedBySystem(member)))
+      return {
+        id: 'files',
+        name,
+        state: 'fails',
+        detail: `No digest covers ${JSON.stringify(member.name)}.`,
+      };
+  const detail = `No digest covers ${JSON.stringify(first.name)}, which looks like what an operating system adds.`;
+  return { id: 'files', name, state: 'unproven', detail };
+}
+
+async function isAddedBySystem(member: ZipMember): Promise<boolean> {
+  const { name, folder, bytes } = member;
+  if (folder || bytes > MAX_SYSTEM_FILE_BYTES || !hasSystemName(name)) return false;
+  return isOfSystem(name, (await buffer(member.read())).toString('latin1'));
 }

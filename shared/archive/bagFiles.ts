@@ -17,6 +17,20 @@ export const SEAL_FILE = 'seal.txt';
 export const CASE_FILE = 'data/case.json';
 export const PAYLOAD_FOLDER = 'data/';
 
+/**
+ * Returns the folders in a ZIP that have this file, each with its slash: at its top level or in one folder. What lies deeper, or
+ * among the data of a bag at the top level, is no bag of its own.
+ */
+export function bagRootsIn(paths: Iterable<string>, file = DECLARATION_FILE): string[] {
+  const roots = new Set<string>();
+  for (const path of paths) {
+    const root = path.slice(0, -file.length);
+    if (path === root + file && /^(?:[^/]+\/)?$/.test(root)) roots.add(root);
+  }
+  if (roots.has('')) roots.delete(PAYLOAD_FOLDER);
+  return [...roots];
+}
+
 /** The paths in the bag of an exported archive. */
 export const ARCHIVE_BAG = {
   folder: 'strongroom-archive',

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
@@ -83,4 +83,80 @@ test('of what only describes a pack, the page says that the record counts', asyn
     expect(rows?.find(({ path }) => path === `${id}/${name}`)?.proof?.words).toContain(
       'the record is what counts',
     );
+});
+
+test.each([
+  ['with a folder above its own', (entries: readonly Entry[]) => inFolder('Downloads', entries)],
+  ['beside another one', (entries: readonly Entry[]) => [...entries, ...inOther(entries)]],
+])('the page finds a bag in a ZIP where the command does, not %s', async (_, changed) => {
+  const { entries } = await packWithBag();
+  const { command, rows } = await verified(changed(entries), 'mine.zip');
+  expect(command.code).toBe(1);
+  expect(command.stdout).toContain('0 intact, 0 changed, 0 missing, 1 unknown.');
+  expect(rows).toBeUndefined();
+});
+
+test('a bag at the top of a ZIP may have one among its data', async () => {
+  const node = await openTestNode();
+  const { id } = await uploadNewPack(node, undefined, {
+    'bagit.txt': 'two',
+    'manifest-sha256.txt': `${'0'.repeat(64)}  data/x\n`,
+  });
+  const file = await node.fetch(`/api/packs/${id}/file`);
+  const entries = entriesOf(Buffer.from(await file.arrayBuffer()));
+  const atTop = entries.map((each) => ({ ...each, name: each.name.slice(id.length + 1) }));
+  for (const name of [`${id}.pack.zip`, `${id}.zip`]) {
+    const { command, rows, wrong } = await verified(SORTED(atTop), name);
+    expect(command.stdout, name).toContain('Everything is intact: 7 files.');
+    expect([rows?.length, wrong], name).toEqual([7, []]);
+    const changed = atTop.map((each) =>
+      each.name === 'data/bagit.txt' ? { ...each, data: Buffer.from('six') } : each,
+    );
+    const forged = await verified(changed, name);
+    expect([forged.command.code, forged.wrong?.length], name).toEqual([1, 1]);
+  }
+});
+
+const inFolder = (folder: string, entries: readonly Entry[]) =>
+  entries.map((entry) => ({ ...entry, name: `${folder}/${entry.name}` }));
+const inOther = (entries: readonly Entry[]) =>
+  entries.map((entry) => ({ ...entry, name: entry.name.replace(/^[^/]+/, 'other') }));
+
+/** How a file of the Finder begins. */
+const APPLE_DOUBLE = Buffer.from([0, 5, 22, 7, 0, 2, 0, 0]);
+
+test.each([
+  ['__MACOSX/._datapackage.json', APPLE_DOUBLE, 'unknown'],
+  ['archive/.DS_Store', Buffer.from('\0\0\0\x01Bud1', 'latin1'), 'unknown'],
+  ['desktop.ini', Buffer.from('[.ShellClassInfo]\r\n'), 'unknown'],
+  ['.DS_Store', Buffer.from('We will resign.'), 'changed'],
+  ['__MACOSX/note.txt', Buffer.from('We will resign.'), 'changed'],
+  ['__MACOSX/._index.html', Buffer.concat([APPLE_DOUBLE, Buffer.from('<p>We will resign.')]), 'changed'],
+  ['note.txt', APPLE_DOUBLE, 'changed'],
+])(
+  'a WACZ package to which %s was added is altered, unless it looks as if a system added it',
+  async (name, data, state) => {
+    const genuine = entriesOf(await readFile('test/fixtures/1.0/archive.wacz'));
+    const file = join(await temporaryFolder(), 'archive.wacz');
+    await writeFile(file, zipped([...genuine]).bytes);
+    expect(await runHere(['verify', file])).toMatchObject({ code: 0 });
+    await writeFile(file, zipped([...genuine, { name, data }]).bytes);
+    const { code, stdout } = await runHere(['verify', file]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`No digest covers "${name}"`);
+    expect(stdout).toContain(`1 ${state}`);
+  },
+);
+
+test('a WACZ package with another file beside what a system adds is altered', async () => {
+  const genuine = entriesOf(await readFile('test/fixtures/1.0/archive.wacz'));
+  const file = join(await temporaryFolder(), 'archive.wacz');
+  const added = [
+    { name: '__MACOSX/._datapackage.json', data: APPLE_DOUBLE },
+    { name: 'note.txt', data: Buffer.from('We will resign.') },
+  ];
+  await writeFile(file, zipped([...genuine, ...added]).bytes);
+  const { stdout } = await runHere(['verify', file]);
+  expect(stdout).toContain('No digest covers "note.txt".');
+  expect(stdout).toContain('1 changed');
 });

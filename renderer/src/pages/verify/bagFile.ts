@@ -1,6 +1,7 @@
 import {
   ARCHIVE_BAG,
   bagKindOf,
+  bagRootsIn,
   CRATE_FILE,
   DECLARATION_FILE,
   DESCRIBES_PACK,
@@ -82,7 +83,7 @@ const OTHER_MANIFEST = /^tagmanifest-\w+\.txt$/;
  * fingerprint gives the pack its name. This finds files that were changed together with the manifests, and those that
  * were added. What proves itself in other bags, and the bag of a case, is verified as `strongroom verify` does.
  *
- * @returns undefined if the file is not a ZIP file with a SHA-256 manifest.
+ * @returns undefined if the file is not a ZIP file with one bag, as the command finds it, and a SHA-256 manifest.
  */
 export async function verifyBagFile(
   file: File,
@@ -109,17 +110,14 @@ interface ZippedBag {
 
 async function openBag(file: File): Promise<ZippedBag | undefined> {
   const entries = await zipEntries(file);
-  // A bag can have another one among its data.
-  const [manifest] = (entries ?? [])
-    .filter(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path))
-    .sort((one, other) => depthOf(one) - depthOf(other));
-  if (!entries || !manifest) return undefined;
-  const folder = manifest.path.slice(0, -MANIFEST_FILE.length);
-  const names = [folder.replace(/\/$/, ''), file.name];
-  return { folder, entries, byPath: new Map(entries.map((entry) => [entry.path, entry])), names };
+  if (!entries) return undefined;
+  const byPath = new Map(entries.map((entry) => [entry.path, entry]));
+  const declared = bagRootsIn(byPath.keys());
+  // Of a bag that lacks its declaration, this page says that.
+  const [folder, other] = declared.length > 0 ? declared : bagRootsIn(byPath.keys(), MANIFEST_FILE);
+  if (folder === undefined || other !== undefined || !byPath.has(folder + MANIFEST_FILE)) return undefined;
+  return { folder, entries, byPath, names: [folder.replace(/\/$/, ''), file.name] };
 }
-
-const depthOf = ({ path }: ZipEntry): number => path.split('/').length;
 
 /** Returns the path of the file that is meant: some programs give names another Unicode normalization. */
 function fileNames({ byPath }: Pick<ZippedBag, 'byPath'>): (listed: string) => string {

@@ -13,7 +13,7 @@ interface OpenedPackage {
   /** How many pages it lists. */
   pages: number;
   /** Files that no digest in it covers. Nothing reads them. */
-  unlisted: string[];
+  unlisted: ZipMember[];
   /** Files of which it has only a digest that other bytes can be made to have (MD5, SHA-1). */
   weak: string[];
   /** The public key (SPKI, in base64) whose signature of its list is valid; undefined if nobody signed it. */
@@ -91,9 +91,9 @@ async function checked(zip: OpenZip, signal: AbortSignal): Promise<OpenedPackage
   if (warcs.length === 0) refuse('It has no WARC file in archive/.');
   const unnamed = warcs.find(({ name }) => !named.has(name));
   if (unnamed) refuse(`It does not list ${JSON.stringify(unnamed.name)}, so no digest covers that file.`);
-  const unlisted = membersWithContent(members)
-    .map(({ name }) => name)
-    .filter((name) => name !== LIST && name !== LIST_DIGEST && !named.has(name));
+  const unlisted = membersWithContent(members).filter(
+    ({ name }) => name !== LIST && name !== LIST_DIGEST && !named.has(name),
+  );
   const opened = warcs.map((warc) => () => warc.read());
   const weak = resources.filter(({ digest }) => isWeakDigest(digest)).map(({ path }) => path);
   if (isWeak) weak.unshift(LIST);
