@@ -8,6 +8,21 @@ function seen(source: string, mediaType: string, exact: string): 'exact' | 'loos
   return found.isExact ? 'exact' : 'loose';
 }
 
+test.each([
+  ['Opponents lie: we can pay. The minister said: we can\u00adnot pay, not now.', 'we can', 'loose'],
+  ['Opponents lie: we can pay. The minister said: we can pay, not now.', 'we can', 'exact'],
+  ['Nobody pays 250 euros a day. The minister said: 1 250 euros a day', '250 euros', 'loose'],
+  ['Another text that says we can pay', 'we can', 'exact'],
+])('of %j, %j is where it was recorded', (text, exact, state) => {
+  const passage = { exact, prefix: 'The minister said: ', suffix: ' pay' };
+  for (const type of ['text/plain', 'text/html']) {
+    const found = seePassage(Buffer.from(text), type, passage);
+    expect(found, type).toMatchObject({ isExact: state === 'exact' });
+    const start = typeof found === 'object' ? found.start : -1;
+    if (text.includes('minister') && exact === 'we can') expect(start, type).toBe(text.lastIndexOf('we can'));
+  }
+});
+
 describe('in a table', () => {
   const csv = 'name,value,note\r\n"Dam, old",1,5\nNew,"1,5","says ""no"""\nLast,12,3 4\n';
   test.each([

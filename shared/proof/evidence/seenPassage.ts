@@ -36,7 +36,9 @@ export function seePassage(
   if (kind === 'other' || bytes.length > MAX_SEEN_BYTES || passage.exact.length > MAX_WORDS)
     return 'unreadable';
   const source = decodedText(bytes, mediaType);
-  let loose: SeenPassage | undefined;
+  let exact: SeenPassage | undefined;
+  let loose: (SeenPassage & { isInContext: boolean }) | undefined;
+  let isOnly = true;
   const isPlain = isShownAsItIs(mediaType);
   for (const { words, isLoose = kind === 'text' && !isPlain, ...reading } of readings(
     source,
@@ -45,10 +47,16 @@ export function seePassage(
   )) {
     const { text } = reading;
     const seen = find(reading, { ...passage, exact: words });
-    if (seen?.isExact && !isLoose) return { text, ...seen };
-    if (seen) loose ??= { text, ...seen, isExact: false };
+    if (!seen) continue;
+    const { start, end, isInContext } = seen;
+    const found = { text, start, end, isExact: seen.isExact && !isLoose };
+    if (found.isExact && isInContext) return found;
+    if (found.isExact) exact ??= found;
+    if (!loose || (isInContext && !loose.isInContext)) loose = { ...found, isExact: false, isInContext };
+    isOnly &&= seen.isOnly;
   }
-  return loose ?? 'absent';
+  // Without the recorded context, they could be the same words at another place.
+  return (isOnly ? exact : undefined) ?? loose ?? 'absent';
 }
 
 type Kind = 'markup' | 'xml' | 'table' | 'text' | 'other';
@@ -199,11 +207,24 @@ function hasSameSpaces(text: Spaceless, at: number, words: Spaceless): boolean {
   return true;
 }
 
-/** Returns the range of words in a text; of several, one that is exact, and of these the one with the most of the context around it. */
+interface Found {
+  start: number;
+  end: number;
+  isExact: boolean;
+  /** Whether what was recorded before and after the words is there. */
+  isInContext: boolean;
+  /** Whether the words are nowhere else. */
+  isOnly: boolean;
+}
+
+/** How much of what was recorded on either side must be there. */
+const CONTEXT = 16;
+
+/** Returns the range of words in a text; of several, those with the most of the context around them. */
 function find(
   { text: source, shifts = new Set(), known = source.length, breaks }: Omit<Reading, 'words' | 'isLoose'>,
   { exact, prefix, suffix }: Pick<Passage, 'exact' | 'prefix' | 'suffix'>,
-): { start: number; end: number; isExact: boolean } | undefined {
+): Found | undefined {
   const text = new Spaceless(source);
   const words = new Spaceless(exact);
   const { characters: all } = text;
@@ -211,25 +232,30 @@ function find(
   const around = [prefix.slice(-MAX_CONTEXT), suffix.slice(0, MAX_CONTEXT)];
   const [before, after] = around.map((part) => new Spaceless(part).characters) as [string, string];
   if (length === 0) return undefined;
-  let best: { at: number; context: number; isExact: boolean } | undefined;
+  let best: { at: number; context: number; isExact: boolean; isInContext: boolean } | undefined;
+  let seen = 0;
   for (
-    let at = all.indexOf(words.characters), seen = 0;
+    let at = all.indexOf(words.characters);
     at >= 0 && seen < 500;
     at = all.indexOf(words.characters, at + 1), seen += 1
   ) {
-    let context = 0;
-    while (context < before.length && all[at - 1 - context] === before[before.length - 1 - context])
-      context += 1;
     const end = at + length;
-    for (let follows = 0; follows < after.length && all[end + follows] === after[follows]; follows += 1)
-      context += 1;
+    let [precedes, follows] = [0, 0];
+    while (precedes < before.length && all[at - 1 - precedes] === before[before.length - 1 - precedes])
+      precedes += 1;
+    while (follows < after.length && all[end + follows] === after[follows]) follows += 1;
+    const context = precedes + follows;
+    const isInContext =
+      precedes >= Math.min(before.length, CONTEXT) && follows >= Math.min(after.length, CONTEXT);
     const isWhole = [at, end].every((each) => isWordEnd(text.placeAt(each, shifts), breaks));
     const isKnown = text.rangeOf(at, length).end <= known;
     const isExact = isKnown && isWhole && hasSameSpaces(text, at, words);
-    const isBetter = !best || (isExact === best.isExact ? context > best.context : isExact);
-    if (isBetter) best = { at, context, isExact };
+    const isBetter = !best || (context === best.context ? isExact && !best.isExact : context > best.context);
+    if (isBetter) best = { at, context, isExact, isInContext };
   }
-  return best && { ...text.rangeOf(best.at, length), isExact: best.isExact };
+  if (!best) return undefined;
+  const { at, isExact, isInContext } = best;
+  return { ...text.rangeOf(at, length), isExact, isInContext, isOnly: seen === 1 };
 }
 
 /** Decodes text like a browser: the byte order mark, the charset of the media type, what the document declares, UTF-8. */
