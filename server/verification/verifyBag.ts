@@ -1,4 +1,10 @@
-import { bagKindOf, CRATE_FILE, DESCRIBES_PACK, strangerIn } from '../../shared/archive/bagFiles.ts';
+import {
+  bagKindOf,
+  CRATE_FILE,
+  DESCRIBES_PACK,
+  fileNames,
+  strangerIn,
+} from '../../shared/archive/bagFiles.ts';
 import { mayBeManifest } from '../../shared/archive/set.ts';
 import { SET_FILE } from '../../shared/archive/setManifest.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
@@ -351,12 +357,10 @@ function* payloadFindings(
   payload: Payload,
   digests: ReadonlyMap<string, Digests>,
 ): Generator<Named> {
-  // Some programs give names another Unicode normalization.
-  const normalized = new Map([...digests.keys()].map((name) => [name.normalize('NFC'), name]));
+  const nameOf = fileNames(digests.keys());
   const known = new Set<string>();
   for (const { path, sha256: expected } of payload.files) {
-    const listed = PAYLOAD_FOLDER + path;
-    const name = digests.has(listed) ? listed : (normalized.get(listed) ?? listed);
+    const name = nameOf(PAYLOAD_FOLDER + path);
     known.add(name);
     const actual = digests.get(name)?.get('sha256') ?? null;
     const state = actual === null ? 'missing' : actual === expected ? 'intact' : 'changed';

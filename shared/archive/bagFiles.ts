@@ -31,6 +31,16 @@ export function bagRootsIn(paths: Iterable<string>, file = DECLARATION_FILE): st
   return [...roots];
 }
 
+/**
+ * Returns what gives the path of the file that a list means. Some programs give names another Unicode normalization; a file of
+ * exactly the listed name comes first.
+ */
+export function fileNames(paths: Iterable<string>): (listed: string) => string {
+  const all = new Set(paths);
+  const normalized = new Map([...all].map((path) => [path.normalize('NFC'), path]));
+  return (listed) => (all.has(listed) ? listed : (normalized.get(listed.normalize('NFC')) ?? listed));
+}
+
 /** The paths in the bag of an exported archive. */
 export const ARCHIVE_BAG = {
   folder: 'strongroom-archive',

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { verifyBagFile } from '../../renderer/src/pages/verify/bagFile.ts';
-import { type Entry, entriesOf, zipped } from '../forger/zip.ts';
+import { type Entry, entriesOf, withManifests, zipped } from '../forger/zip.ts';
 import { uploadNewPack } from '../support/archive/packs.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
@@ -159,4 +159,21 @@ test('a WACZ package with another file beside what a system adds is altered', as
   const { stdout } = await runHere(['verify', file]);
   expect(stdout).toContain('No digest covers "note.txt".');
   expect(stdout).toContain('1 changed');
+});
+
+test.each([
+  ['a file beside the folder of the pack', (_: string) => 'README.md'],
+  ['a file in it', (id: string) => `${id}/README.md`],
+  ['a folder in it', (id: string) => `${id}/metadata/mods.xml`],
+  ['a list of files to fetch', (id: string) => `${id}/fetch.txt`],
+  ['a manifest of another kind', (id: string) => `${id}/manifest-crc32.txt`],
+  ['a second folder of data', (id: string) => `${id}/Data/b.txt`],
+])('a pack with %s is not intact, whatever its name and its lists', async (_, nameOf) => {
+  const { id, entries } = await packWithBag();
+  const added = { name: nameOf(id), data: Buffer.from('0'.repeat(8)) };
+  for (const forged of [[...entries, added], withManifests([...entries, added])])
+    for (const name of [`${id}.pack.zip`, `${id}.zip`]) {
+      const { command, wrong } = await verified(forged, name);
+      expect([command.code, wrong?.length], `${name}: ${command.stdout}`).toEqual([1, 1]);
+    }
 });

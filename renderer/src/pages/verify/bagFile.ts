@@ -5,6 +5,7 @@ import {
   CRATE_FILE,
   DECLARATION_FILE,
   DESCRIBES_PACK,
+  fileNames,
   INFO_FILE,
   MANIFEST_FILE,
   RECORD_FILE,
@@ -104,6 +105,8 @@ interface ZippedBag {
   folder: string;
   entries: readonly ZipEntry[];
   byPath: ReadonlyMap<string, ZipEntry>;
+  /** Returns the path of the entry that a list means. */
+  nameOf: (listed: string) => string;
   /** The names that say what it is: those of the folder and of the file. */
   names: readonly string[];
 }
@@ -116,18 +119,12 @@ async function openBag(file: File): Promise<ZippedBag | undefined> {
   // Of a bag that lacks its declaration, this page says that.
   const [folder, other] = declared.length > 0 ? declared : bagRootsIn(byPath.keys(), MANIFEST_FILE);
   if (folder === undefined || other !== undefined || !byPath.has(folder + MANIFEST_FILE)) return undefined;
-  return { folder, entries, byPath, names: [folder.replace(/\/$/, ''), file.name] };
-}
-
-/** Returns the path of the file that is meant: some programs give names another Unicode normalization. */
-function fileNames({ byPath }: Pick<ZippedBag, 'byPath'>): (listed: string) => string {
-  const normalized = new Map([...byPath.keys()].map((path) => [path.normalize('NFC'), path]));
-  return (listed) => (byPath.has(listed) ? listed : (normalized.get(listed.normalize('NFC')) ?? listed));
+  const names = [folder.replace(/\/$/, ''), file.name];
+  return { folder, entries, byPath, nameOf: fileNames(byPath.keys()), names };
 }
 
 async function compareWithManifests(bag: ZippedBag): Promise<PackedFileResult[]> {
-  const { folder, byPath } = bag;
-  const nameOf = fileNames(bag);
+  const { folder, byPath, nameOf } = bag;
   const expected = new Map<string, { sha256: string; list: string }>();
   const contradicted = new Set<string>();
   const unread = new Map<string, string>();
@@ -336,7 +333,7 @@ async function resultOf(
 async function compareWithRecord(
   results: PackedFileResult[],
   entry: ZipEntry,
-  { folder, byPath, names }: ZippedBag,
+  { folder, byPath, nameOf, names }: ZippedBag,
 ): Promise<boolean> {
   const own = await resultOfRecord(results, entry);
   const { record, written } = (await readRecord(entry)) ?? {};
@@ -349,7 +346,6 @@ async function compareWithRecord(
   const other = names.map(packIn).find((named) => named !== undefined && named !== writtenId);
   if (other !== undefined) own.fault ??= `Its fingerprint gives ${writtenId}, not ${other}.`;
   else own.list = `its fingerprint, ${id}`;
-  const nameOf = fileNames({ byPath });
   const listed = new Map(record.files.map(({ path, sha256 }) => [nameOf(`${folder}data/${path}`), sha256]));
   for (const result of results) {
     const sha256 = listed.get(result.path);
