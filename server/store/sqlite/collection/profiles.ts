@@ -11,7 +11,7 @@ import {
   selectValue,
   updates,
 } from '../engine/queries.ts';
-import { countsForSql } from '../node/ownRecords.ts';
+import { countsForSql } from '../node/peerOrigins.ts';
 import { isReleasedSql } from '../node/withheld.ts';
 
 /** A profile with what only its key opens. */

@@ -3,7 +3,7 @@ import { isHandedInSql } from '../collection/handIns.ts';
 import { lastCoveredBy } from '../collection/retrievalBatches.ts';
 import type { ReadDatabase, WriteDatabase } from '../engine/open.ts';
 import { change, hasRow, selectValues } from '../engine/queries.ts';
-import { countsForSql, isHadSql, isOwnSql } from './ownRecords.ts';
+import { countsForSql, isHadSql, isOwnSql } from './peerOrigins.ts';
 import { piecesSql, wholesSql } from './pieces.ts';
 
 /*

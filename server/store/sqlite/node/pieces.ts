@@ -1,5 +1,5 @@
 import { selectValues } from '../engine/queries.ts';
-import { countsForSql, isOwnSql } from './ownRecords.ts';
+import { countsForSql, isOwnSql } from './peerOrigins.ts';
 
 /*
  * A page may load a long file in pieces, by range requests. A piece has another digest than the file, and the same words. What
