@@ -158,7 +158,7 @@ const OTHER_ROUTES: Partial<Record<RouteName, Coverage>> = {
   readPeerEvidence: STATE,
   listPeerProposals: 'decideProposals',
   decidePeerProposal: 'decideProposals',
-  mirrorPeer: ['mirrorPeer', 'mirrorLostPeer', 'mirroredByPeer'],
+  mirrorPeer: ['mirrorPeer', 'mirrorLostPeer', 'mirroredByPeer', 'alterWithheldList'],
   repairFromPeers: 'damageAndRepair',
   answerObservation: {
     none: 'It fetches for a peer and keeps only what it signed; the tests of peers use it.',

@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { afterAll, expect, inject, test } from 'vitest';
 import { closeTimestampAuthorities } from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { newSeeds } from '../support/seededRandom.ts';
 import { sharedObjectStore } from '../support/trials.ts';
 import { KEPT } from './kept.ts';
 import { run, type Surroundings, surround } from './run.ts';
@@ -10,18 +9,6 @@ import { BUCKET } from './world.ts';
 
 const SEEDS = 8;
 const STEPS = 60;
-const SEED_BYTES = 4;
-
-/** Other seeds for each commit and each day; set STRONGROOM_SEED to reproduce a failure. */
-function newSeeds(): number[] {
-  const given = process.env.STRONGROOM_SEED;
-  if (given) return [Number(given)];
-  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' });
-  const bytes = createHash('sha256')
-    .update(`${commit}${new Date().toISOString().slice(0, 10)}`)
-    .digest();
-  return Array.from({ length: SEEDS }, (_, index) => bytes.readUInt32LE(index * SEED_BYTES));
-}
 
 let surroundings: Promise<Surroundings> | undefined;
 const around = () =>
@@ -36,7 +23,7 @@ afterAll(async () => {
   await closeTestNodes();
 });
 
-const seeds = newSeeds();
+const seeds = newSeeds(SEEDS);
 
 test.each(seeds)(`seed %i: what was acknowledged holds after ${STEPS} steps`, async (seed) => {
   // A browser takes seconds for each page, so only one of the runs has one.

@@ -1,9 +1,7 @@
 import type { Pack } from '../../../shared/archive/pack.ts';
 import type { SetManifest } from '../../../shared/archive/set.ts';
-import type { ConsistencyProof } from '../../../shared/ledger/ledger.ts';
 import type { MirrorResult } from '../../../shared/node/peer.ts';
 import { WITHHELD_REASONS } from '../../../shared/node/withheld.ts';
-import { LyingPeer } from '../../support/network/lyingPeer.ts';
 import { type Client, codeOf, jsonOf, textOf } from '../client.ts';
 import type { Dice } from '../dice.ts';
 import { coveredBy } from '../invariants.ts';
@@ -129,14 +127,6 @@ async function requireFollowed({ model, node, check }: World, peer: Client): Pro
     check(here.status !== 200, `The peer alone gave ${sha256} and withholds it, and visitors get it here.`);
   }
 }
-
-/** A consistency proof with a root of another tree, and without its hashes. */
-const withoutHashes = (body: Buffer): Buffer => {
-  const proof = JSON.parse(body.toString()) as ConsistencyProof;
-  return Buffer.from(
-    JSON.stringify({ ...proof, from_root: Buffer.alloc(32, 1).toString('base64'), hashes: [] }),
-  );
-};
 
 /** A file of an earlier pack of the peer, to be published again. */
 const publishedBefore = ({ model }: World, dice: Dice): NewFile[] =>
@@ -367,43 +357,6 @@ export const peerSteps = {
       world.require(answer, 502, 503);
       await noteMirrored(world);
       return textOf(answer).slice(0, 150);
-    },
-  },
-  /** An attacker on the network replays an old checkpoint of the peer or alters a proof. The next contact succeeds. */
-  spoilPeer: {
-    weight: 1,
-    can: ({ model }) => model.peerPacks.length > 0,
-    run: async (world, dice) => {
-      const { node, require, check } = world;
-      const peer = await world.withPeer();
-      const id = await peerOf(world, node, peer);
-      const older = (await peer.asVisitor('/api/ledger/checkpoint')).body;
-      const publish = async () => {
-        const files = newFiles(dice);
-        const answer = await peer.asOwner('POST', '/api/packs', { body: formOf(newRecord(dice), files) });
-        require(answer, 201);
-        world.model.peerPacks.push({ ...jsonOf<Pack>(answer), files });
-      };
-      await publish();
-      await mirror(world, node, id);
-      await publish();
-      const wire = await LyingPeer.open(peer.url);
-      try {
-        require(await node.asOwner('PATCH', `/manage/peers/${id}`, { json: { url: wire.url } }), 200);
-        const isReplayed = dice.chance(0.5);
-        if (isReplayed) wire.lie(/ledger\/checkpoint/, () => older);
-        else wire.lie(/ledger\/consistency/, withoutHashes);
-        const path = `/manage/peers/${id}/mirror?wait=true`;
-        const json = { packs: true, sources: true };
-        const answer = await node.asOwner('POST', path, { json, mayFail: [502] });
-        check(codeOf(answer) === 'peer_failed', () => `An old answer was taken: ${textOf(answer)}`);
-      } finally {
-        wire.close();
-      }
-      require(await node.asOwner('PATCH', `/manage/peers/${id}`, { json: { url: peer.url } }), 200);
-      await mirror(world, node, id);
-      await noteMirrored(world);
-      return 'followed afterwards';
     },
   },
   /** The owner takes or leaves what the peer withholds and this archive has otherwise. */

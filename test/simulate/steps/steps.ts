@@ -15,6 +15,7 @@ import { quotingSteps } from './quoting.ts';
 import { readerSteps } from './readers.ts';
 import { setSteps } from './sets.ts';
 import type { StepKind } from './step.ts';
+import { wireSteps } from './wire.ts';
 import { withholdingSteps } from './withholding.ts';
 
 const ALL = {
@@ -29,6 +30,7 @@ const ALL = {
   ...copySteps,
   ...damageSteps,
   ...peerSteps,
+  ...wireSteps,
   ...flakySteps,
   ...proofSteps,
   ...readerSteps,
