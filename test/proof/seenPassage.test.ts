@@ -198,6 +198,8 @@ describe('in a page', () => {
     ['10<bdi>0</bdi>', 'fee is 10'],
     ['10<blink>0</blink>', 'fee is 10'],
     ['2 \u00bd', 'fee is 2'],
+    ['<div>\u2212</div><div>250 euros</div>', '250 euros'],
+    ['<svg><svg><g></svg></g></svg>not 10', 'not 10'],
   ])('of %j, no browser shows %j', (markup, words) => {
     expect(seen(`<!doctype html><p>The fee is ${markup} euros.`, 'text/html', words)).not.toBe('exact');
   });
@@ -207,6 +209,8 @@ describe('in a page', () => {
     ['<select><option>10</select> <p>in euros', 'in euros'],
     ['<svg><title>Sum</title><path d="M0"/></svg> <p>in euros', 'in euros'],
     ['<video><source src="x"></video> <p>in euros', 'in euros'],
+    ['<svg><svg><g></g></svg></svg> <p>in euros', 'in euros'],
+    ['1</p><p>250 euros', '250 euros'],
     ['<!-- [if IE]> x <![endif]-->in euros', 'in euros'],
     ['10<!-- -->0 euros', '100 euros'],
     ['<details><summary>More</summary>10 euros</details>', '10 euros'],

@@ -39,12 +39,7 @@ export function seePassage(
   let exact: SeenPassage | undefined;
   let loose: (SeenPassage & { isInContext: boolean }) | undefined;
   let isOnly = true;
-  const isPlain = isShownAsItIs(mediaType);
-  for (const { words, isLoose = kind === 'text' && !isPlain, ...reading } of readings(
-    source,
-    kind,
-    passage.exact,
-  )) {
+  for (const { words, isLoose = false, ...reading } of readings(source, kind, passage.exact)) {
     const { text } = reading;
     const seen = find(reading, { ...passage, exact: words });
     if (!seen) continue;
@@ -59,7 +54,8 @@ export function seePassage(
   return (isOnly ? exact : undefined) ?? loose ?? 'absent';
 }
 
-type Kind = 'markup' | 'xml' | 'table' | 'text' | 'other';
+/** `code`: a text that has ways of its own to write words, such as a program or a calendar. */
+type Kind = 'markup' | 'xml' | 'table' | 'text' | 'code' | 'other';
 
 function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   const beginning = new TextDecoder('latin1').decode(bytes.subarray(0, 1_024));
@@ -68,17 +64,11 @@ function kindOf(bytes: Uint8Array, mediaType: string): Kind {
   if (/xml/i.test(mediaType)) return 'xml';
   if (/html/i.test(mediaType)) return 'markup';
   if (/csv|(?:comma|tab)-separated/i.test(mediaType)) return 'table';
-  if (/^text\/|json|yaml|javascript/i.test(mediaType)) return 'text';
+  if (/^\s*(?:text\/plain|application\/(?:[^;]+\+)?json)\b/i.test(mediaType)) return 'text';
+  if (/^text\/|json|yaml|javascript/i.test(mediaType)) return 'code';
   if (!/octet-stream|^$/i.test(mediaType) || beginning.includes('\0')) return 'other';
   if (/<(!doctype|html|head|body)\b/i.test(beginning)) return 'markup';
   return /^\s*<\?xml\b/i.test(beginning) ? 'xml' : 'text';
-}
-
-/** Whether a text is shown with its own characters. Programs, calendars and other formats have ways of their own to write words. */
-function isShownAsItIs(mediaType: string): boolean {
-  return /^\s*(?:text\/plain\b|application\/(?:[^;]+\+)?json\b|application\/octet-stream\b|$)/i.test(
-    mediaType,
-  );
 }
 
 /** A way in which a text and the quoted words are read. */
@@ -109,15 +99,14 @@ function* readings(source: string, kind: Kind, words: string): Generator<Reading
       yield { text, words: unmarked, isLoose: true };
     }
   }
-  if (kind === 'table')
-    for (const delimiter of DELIMITERS)
-      yield {
-        text: cellsOf(source, delimiter),
-        words,
-        breaks: CELL_ENDS,
-        isLoose: delimiter !== delimiterOf(source),
-      };
-  yield kind === 'text' ? { text: source, words } : { text: source, words, isLoose: true };
+  if (kind === 'table') {
+    const own = delimiterOf(source);
+    for (const delimiter of DELIMITERS) {
+      const text = cellsOf(source, delimiter);
+      yield { text, words, breaks: CELL_ENDS, isLoose: delimiter !== own };
+    }
+  }
+  yield { text: source, words, isLoose: kind !== 'text' };
   // The node may read a table in another way. The words of its cells are the same.
   if (kind === 'table') {
     const [text, cells] = [source, words].map((each) => each.replace(/[",;|\t]/g, ' ')) as [string, string];

@@ -296,9 +296,9 @@ function textOfMarkup(source: string, { hidden, around, isShown }: MarkupReading
         if (isShown && depth > 0 && closing === closed)
           isEndless ||= ENDLESS.has(closed) || (closed === 'script' && isUnended(source.slice(inner, start)));
         if (depth > 0 && closing === closed && !isEndless) depth -= 1;
-        else if (depth > 0) content.end(closing, closed);
-        if (depth === 0 && closed !== '') {
-          if (!content.isKnown(closed, source.slice(begun, start))) doubt();
+        if (depth > 0) content.end(closing, closed);
+        else if (closed !== '') {
+          if (isShown && !content.isKnown(closed, source.slice(begun, start))) doubt();
           closed = '';
         }
         marks.end(closing);

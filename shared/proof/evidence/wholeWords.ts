@@ -61,8 +61,9 @@ const BEGINS_IN_GROUP = /^\p{Nd}{3}(?!\p{Nd})/u;
 export function isWordEnd(place: Place, breaks?: RegExp): boolean {
   const { before, after, space } = place;
   if (before === '' || after === '') return true;
-  if (space !== undefined && breaks?.test(space)) return true;
-  return isAtOrdinaryEnd(place) && !MARK.test(after) && !isInWord(place) && !isInNumber(place);
+  const isAtBreak = space !== undefined && breaks?.test(space) === true;
+  if (!isAtBreak && !isAtOrdinaryEnd(place)) return false;
+  return !MARK.test(after) && !isInWord(place) && !isInNumber(place, isAtBreak);
 }
 
 const WORD_OR_PUNCTUATION = String.raw`[\p{L}\p{N}\p{M}\p{Sc}.,;:!?…'"()[\]{}«»%‰°§•]`;
@@ -121,13 +122,13 @@ function isInWord({ before, after, space, isShifted, isAtDash }: Place): boolean
     : ENDS_IN_WORD.test(before) && /^[-_־]\p{L}/u.test(after);
 }
 
-function isInNumber(place: Place): boolean {
+function isInNumber(place: Place, isAtBreak: boolean): boolean {
   const { before, after, space } = place;
   return (
     (AMOUNT.test(after) && SIGN.test(before)) ||
     (ENDS_IN_DIGIT.test(before) && BEGINS_IN_POWER.test(after)) ||
     (ENDS_BEFORE_POWER.test(before) && POWER.test(after)) ||
-    (space === undefined ? isWithinDigits(place) : isBetweenGroups(place))
+    (space === undefined ? isWithinDigits(place) : !isAtBreak && isBetweenGroups(place))
   );
 }
 

@@ -7,7 +7,7 @@ import type { KnownPage } from './evidencePage.ts';
 export const WRITTEN_PAGES: readonly KnownPage[] = [
   {
     version: '1.0.0',
-    script: '0281e72f4c416c59cba1095044b85b79feb634d31db1ea3716bc06f9e6411903',
+    script: '7d1dc180ab380d7339f5250a027aa035d6dc061d2b204d5c00865087ed1974ed',
     style: 'cc5b2640f13b31b7a0a2c6d121ea56d43301e362f948bb9c58bbc8923fe43b15',
   },
 ];
