@@ -16,10 +16,10 @@ import { CC_BY } from '../support/network/repositoryRecords.ts';
 import { closeRepositoryServers, RepositoryServer } from '../support/network/repositoryServer.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { share } from '../support/network/sharing.ts';
-import { newSeeds } from '../support/seededRandom.ts';
 import { closeTestNodes, DERIVING, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
 import { savedPage } from '../support/savedPages.ts';
+import { newSeeds } from '../support/seededRandom.ts';
 import { gzippedByRecord, response } from '../support/warcFiles.ts';
 
 /*
